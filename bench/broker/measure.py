@@ -5,6 +5,7 @@ a thousand consumers that wait; and how long transactions take to become final w
 
 A bare sink reads Produce, looks at the CRC, appends, and answers what has come after one fdatasync; a bare source
 answers Fetch by sendfile. The broker's CPU is that of the whole node, less what its chain takes without clients.
+The client has one core, the servers the other ones.
 
 usage: measure.py --build BUILD_DIR [--megabytes N] [--rounds N] [--consumers N] [--json FILE]
 """
@@ -22,6 +23,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), '..
 from broker import Network, free_port, running  # noqa: E402
 
 TICK = os.sysconf('SC_CLK_TCK')
+# The client has a core of its own: else the scheduler may put it beside the server, and they take turns.
+*SERVER_CORES, CLIENT_CORE = sorted(os.sched_getaffinity(0))
 REST = 5            # Seconds in which the node has no client.
 LOAD_SECONDS = 15
 
@@ -59,8 +62,8 @@ class Measured(Network):
         more = []
         if self.tls:
             more = ['--tls', *(['--token-file', self.token_file] if address == self.address else [])]
-        said = subprocess.run([self.program, kind, address, *words, '--json', *more],
-                              check=True, capture_output=True, text=True).stdout
+        said = subprocess.run(on_client_core([self.program, kind, address, *words, '--json', *more]),
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
         return json.loads(said)
 
     def note(self, what, value, unit, goal=None, bare=None):
@@ -74,6 +77,10 @@ class Measured(Network):
             text += '  (goal %s)' % goal
         self.table.append(row)
         print(text, flush=True)
+
+
+def on_client_core(words):
+    return ['taskset', '-c', str(CLIENT_CORE), *words]
 
 
 def cpu_of(pid):
@@ -148,8 +155,9 @@ def idle(network):
     network.produce('idle', ['one'])
     pid, resting = network.node()['pid'], resting_cpu(network)
     memory = resident_of(pid)
-    client = subprocess.Popen([network.program, '--idle', network.address, '--topic', 'idle', '--seconds', '20',
-                               '--consumers', str(network.args.consumers), '--json'], stdout=subprocess.PIPE)
+    client = subprocess.Popen(on_client_core([network.program, '--idle', network.address, '--topic', 'idle',
+                                              '--seconds', '20', '--consumers', str(network.args.consumers),
+                                              '--json']), stdout=subprocess.PIPE)
     time.sleep(5)
     before, began = cpu_of(pid), time.monotonic()
     time.sleep(10)
@@ -195,6 +203,8 @@ def main():
     parser.add_argument('--consumers', type=int, default=1000)
     parser.add_argument('--json')
     args = parser.parse_args()
+    if SERVER_CORES:
+        os.sched_setaffinity(0, SERVER_CORES)
     network = Measured(args)
     with running(network):
         commit = subprocess.run(['git', 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True).stdout.strip()

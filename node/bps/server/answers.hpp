@@ -44,7 +44,8 @@ class Answers {
     // The next to be written is here.
     [[nodiscard]] bool is_ready() const { return !places_.empty() && places_.front().has_value(); }
 
-    // Writes some of the next one; it is ready. done: 0 bytes where that had none.
+    // Writes some of the next one, which is ready, or short ones together. done: 0 bytes where that
+    // had none.
     [[nodiscard]] Transfer write(Stream& stream);
     // Why the connection ends, once the answer before that is written; empty: it goes on.
     [[nodiscard]] const std::string& close_reason() const { return close_reason_; }
@@ -53,6 +54,9 @@ class Answers {
 
   private:
     [[nodiscard]] Transfer write_part(Stream& stream, const Answer& answer);
+    // It is ready, without records, and no end follows.
+    [[nodiscard]] bool is_short(std::size_t index) const;
+    [[nodiscard]] Transfer write_together(Stream& stream);
     void finish();
 
     std::deque<std::optional<Answer>> places_;

@@ -2,6 +2,7 @@
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
@@ -18,6 +19,12 @@ namespace {
 constexpr std::size_t kReadBudget = std::size_t{256} << 10;
 constexpr std::size_t kWriteBudget = std::size_t{1} << 20;
 constexpr std::size_t kWasteBytes = 4'096;
+// Of answers that are written together: more of them need not hold memory.
+constexpr std::size_t kGatheredBytes = std::size_t{64} << 10;
+// What waits for the rest of a request that is so long is woken by a part of it, since each time
+// costs. Of half at most: TLS may have some of it that the socket does not have any more.
+constexpr std::size_t kLongRest = std::size_t{64} << 10;
+constexpr std::size_t kLowWaterMost = std::size_t{256} << 10;
 // Key, version and correlation: no request is smaller.
 constexpr std::size_t kFrameBytesMin = 8;
 
@@ -135,11 +142,22 @@ void Connection::read_on() {
         if (left == 0) return continue_later();
         const std::span<std::byte> out = space();
         if (out.empty()) return;
-        const Transfer transfer = stream_->read(out);
+        const Transfer transfer = stream_->read(out, space_behind());
+        if (transfer.kind == Kind::wait_read) await_rest();
         if (!go_on(transfer)) return;
         take(transfer.bytes);
         left -= std::min(left, transfer.bytes);
     }
+}
+
+void Connection::await_rest() {
+    const std::size_t rest = frame_ ? frame_bytes_ - frame_taken_ : 0;
+    set_low_water(rest < kLongRest ? 1 : static_cast<int>(std::min(rest / 2, kLowWaterMost)));
+}
+
+void Connection::set_low_water(int bytes) {
+    if (std::exchange(low_water_, bytes) == bytes) return;
+    ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
 }
 
 std::span<std::byte> Connection::space() {
@@ -155,20 +173,27 @@ std::span<std::byte> Connection::space() {
     return frame_->bytes().subspan(frame_taken_);
 }
 
+std::span<std::byte> Connection::space_behind() {
+    return frame_ ? std::span<std::byte>(length_) : std::span<std::byte>();
+}
+
 void Connection::take(std::size_t bytes) {
     received_ = Clock::now();
-    if (length_taken_ < kLengthBytes) {
-        if (length_taken_ == 0) frame_since_ = received_;
-        length_taken_ += bytes;
-        if (length_taken_ == kLengthBytes) take_length();
-        return;
-    }
-    frame_taken_ += bytes;
+    if (!frame_) return take_of_length(bytes);
+    const std::size_t of_frame = std::min(bytes, frame_bytes_ - frame_taken_);
+    frame_taken_ += of_frame;
     if (frame_taken_ < frame_bytes_) return;
     length_taken_ = 0;
     frame_taken_ = 0;
     frame_bytes_ = 0;
     owner_.on_frame(*this, answers_.expect(), *std::exchange(frame_, std::nullopt));
+    if (bytes > of_frame) take_of_length(bytes - of_frame);
+}
+
+void Connection::take_of_length(std::size_t bytes) {
+    if (length_taken_ == 0) frame_since_ = received_;
+    length_taken_ += bytes;
+    if (length_taken_ == kLengthBytes) take_length();
 }
 
 void Connection::take_length() {
@@ -229,9 +254,16 @@ void Connection::answer(std::uint64_t number, Answer answer) {
         answer.hold = MemoryHold(owner_.memory(), tenant_, bytes);
     }
     const bool was_ready = answers_.is_ready();
-    if (!answers_.put(number, std::move(answer)) || was_ready) return;
-    progress_ = Clock::now();
-    write_on();
+    if (!answers_.put(number, std::move(answer)) || !answers_.is_ready()) return;
+    if (!was_ready) {
+        progress_ = Clock::now();
+        owner_.on_answered(*this);
+    }
+    if (!waits_writable_ && !continues_ && answers_.unsent_bytes() > kGatheredBytes) write_on();
+}
+
+void Connection::write_answers() {
+    if (state_ == State::open) write_on();
 }
 
 void Connection::write_on() {
@@ -239,8 +271,8 @@ void Connection::write_on() {
     while (state_ == State::open && answers_.is_ready()) {
         if (left == 0) return continue_later();
         const Transfer transfer = answers_.write(*stream_);
+        if (transfer.bytes > 0) progress_ = Clock::now();
         if (!go_on(transfer)) break;
-        progress_ = Clock::now();
         left -= std::min(left, transfer.bytes);
         if (!answers_.close_reason().empty()) return linger();
     }
@@ -263,6 +295,7 @@ void Connection::linger() {
     state_ = State::lingering;
     linger_until_ = Clock::now() + owner_.options().linger_time;
     stream_->shut();
+    set_low_water(1);
     throw_away();
 }
 

@@ -40,6 +40,9 @@ class ConnectionOwner {
     // The client may send requests.
     virtual void on_open(Connection& connection) = 0;
     virtual void on_frame(Connection& connection, std::uint64_t number, Frame frame) = 0;
+    // It has answers to write, and had none: write_answers(), when those that come with them are
+    // there, too.
+    virtual void on_answered(Connection& connection) = 0;
     // A request waits until memory was given back: try_resume().
     virtual void on_starved(Connection& connection) = 0;
     // Once. It is destroyed when nothing it waits for is outstanding.
@@ -52,7 +55,7 @@ class ConnectionOwner {
 // while its answers are not taken, too many of its requests wait, its tenant holds its share of
 // memory, or it is muted.
 //
-// Thread: the I/O thread.
+// Thread: that of its owner.
 class Connection : base::Pinned {
   public:
     using Socket = boost::asio::ip::tcp::socket;
@@ -66,8 +69,9 @@ class Connection : base::Pinned {
     Connection(ConnectionOwner& owner, const ServerTls* tls, Socket socket, Identity identity);
 
     void start();
-    // Of a request that waits; any other number does nothing.
+    // Of a request that waits; any other number does nothing. It is written by write_answers().
     void answer(std::uint64_t number, Answer answer);
+    void write_answers();
     // The client has logged in as one of the tenant: its frames may be large and take their time.
     void admit(Tenant tenant);
     // Reads nothing for so long (KIP-219: a client may not heed throttle_time_ms).
@@ -109,7 +113,13 @@ class Connection : base::Pinned {
     [[nodiscard]] bool may_read() const;
     // Where the next bytes belong; empty: the frame has to wait for memory.
     [[nodiscard]] std::span<std::byte> space();
+    // For the length of the request that follows: the frame's own is known by then.
+    [[nodiscard]] std::span<std::byte> space_behind();
+    // Before it is waited for: from how many bytes on the socket wakes us.
+    void await_rest();
+    void set_low_water(int bytes);
     void take(std::size_t bytes);
+    void take_of_length(std::size_t bytes);
     void take_length();
     // False: it waits, or has ended.
     [[nodiscard]] bool go_on(const Transfer& transfer);
@@ -138,6 +148,7 @@ class Connection : base::Pinned {
     std::size_t frame_bytes_ = 0;  // Of the frame that is read, once its length is there.
     std::size_t frame_taken_ = 0;
     std::optional<Frame> frame_;
+    int low_water_ = 1;  // Bytes: SO_RCVLOWAT.
     Answers answers_;
 
     Clock::time_point started_;

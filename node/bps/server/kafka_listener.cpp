@@ -2,12 +2,9 @@
 
 #include "node/http/listener.hpp"
 
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <iterator>
 #include <utility>
 
 namespace bps {
@@ -24,21 +21,16 @@ constexpr std::uint64_t kComplaintsMax = 10;  // Lines of the log in a second.
 
 }  // namespace
 
-KafkaListener::KafkaListener(ListenerOptions options,
+KafkaListener::KafkaListener(asio::io_context& context,
+                             ListenerOptions options,
                              RecordFiles& files,
-                             std::function<void()> wake,
                              base::Log log)
     : options_(std::move(options)),
       files_(files),
-      wake_(std::move(wake)),
       log_(log),
       memory_(options_.memory_bytes_max),
-      timer_(context_) {}
-
-// NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
-KafkaListener::~KafkaListener() {
-    stop();
-}
+      context_(context),
+      timer_(context) {}
 
 base::Result<void> KafkaListener::start() {
     const auto& all = options_.listen;
@@ -53,7 +45,6 @@ base::Result<void> KafkaListener::start() {
     for (const auto& listening : listening_)
         accept(*listening);
     tick();
-    thread_ = std::thread([this] { run(); });
     return {};
 }
 
@@ -75,25 +66,9 @@ base::Result<void> KafkaListener::bind(const ListenerOptions::Listen& listen) {
     return {};
 }
 
-// A socket whose client is gone says so by an error, also to sendfile and OpenSSL.
-void KafkaListener::run() {
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-    context_.run();
-}
-
 void KafkaListener::stop(std::chrono::milliseconds grace) {
-    if (!thread_.joinable()) return;
-    grace_ = grace;
-    asio::post(context_, [this] { begin_stop(); });
-    thread_.join();
-}
-
-void KafkaListener::begin_stop() {
     is_stopping_ = true;
-    stop_deadline_ = Clock::now() + grace_;
+    stop_deadline_ = Clock::now() + grace;
     error_code ignored;
     for (const auto& listening : listening_)
         listening->acceptor.close(ignored);
@@ -105,12 +80,7 @@ void KafkaListener::begin_stop() {
 // --- The broker's side ----------------------------------------------------------------------
 
 void KafkaListener::deliver(Handler& handler) {
-    std::vector<Event> events;
-    {
-        const std::scoped_lock lock(mutex_);
-        std::swap(events, events_);
-    }
-    for (Event& event : events) {
+    for (Event& event : std::exchange(events_, {})) {
         if (auto* opened = std::get_if<Opened>(&event)) {
             handler.on_open(opened->connection, opened->peer);
         } else if (auto* asked = std::get_if<Asked>(&event)) {
@@ -122,6 +92,8 @@ void KafkaListener::deliver(Handler& handler) {
 }
 
 void KafkaListener::send(Reply reply) {
+    Connection* connection = find(reply.id.connection);
+    if (connection == nullptr) return;
     Answer answer{.response = std::move(reply.response),
                   .files = {},
                   .hold = {},
@@ -138,65 +110,34 @@ void KafkaListener::send(Reply reply) {
             answer.files.push_back(std::move(*file));
         }
     }
-    post(Send{reply.id, std::move(answer)});
+    connection->answer(reply.id.number, std::move(answer));
 }
 
-void KafkaListener::admit(std::uint64_t connection, Tenant tenant) {
-    post(Admit{connection, tenant});
+void KafkaListener::admit(std::uint64_t id, Tenant tenant) {
+    Connection* connection = find(id);
+    if (connection == nullptr) return;
+    if (!connection->is_admitted()) --logins_;
+    connection->admit(tenant);
 }
 
-void KafkaListener::mute(std::uint64_t connection, std::chrono::milliseconds duration) {
-    post(Mute{connection, duration});
+void KafkaListener::mute(std::uint64_t id, std::chrono::milliseconds duration) {
+    if (Connection* connection = find(id)) connection->mute(duration);
 }
 
-void KafkaListener::close(std::uint64_t connection, std::string reason) {
-    post(Close{connection, std::move(reason)});
+void KafkaListener::close(std::uint64_t id, const std::string& reason) {
+    if (Connection* connection = find(id)) connection->write_answers();
+    if (Connection* connection = find(id)) connection->end(reason);
 }
 
-void KafkaListener::post(Command command) {
-    bool was_empty = false;
-    {
-        const std::scoped_lock lock(mutex_);
-        was_empty = commands_.empty();
-        commands_.push_back(std::move(command));
+void KafkaListener::write_answers() {
+    for (const std::uint64_t id : std::exchange(answered_, {})) {
+        if (Connection* connection = find(id)) connection->write_answers();
     }
-    if (was_empty) asio::post(context_, [this] { take_commands(); });
-}
-
-// --- Turns of the loop ----------------------------------------------------------------------
-
-void KafkaListener::take_commands() {
-    {
-        const std::scoped_lock lock(mutex_);
-        std::swap(commands_, taken_);
-    }
-    for (Command& command : taken_) {
-        std::visit([this](auto& each) { carry_out(each); }, command);
-    }
-    taken_.clear();
     resume_starved();
     end_turn();
 }
 
-void KafkaListener::carry_out(Send& send) {
-    Connection* connection = find(send.id.connection);
-    if (connection != nullptr) connection->answer(send.id.number, std::move(send.answer));
-}
-
-void KafkaListener::carry_out(const Admit& admit) {
-    Connection* connection = find(admit.connection);
-    if (connection == nullptr) return;
-    if (!connection->is_admitted()) --logins_;
-    connection->admit(admit.tenant);
-}
-
-void KafkaListener::carry_out(const Mute& mute) {
-    if (Connection* connection = find(mute.connection)) connection->mute(mute.duration);
-}
-
-void KafkaListener::carry_out(const Close& close) {
-    if (Connection* connection = find(close.connection)) connection->end(close.reason);
-}
+// --- Turns of the loop ----------------------------------------------------------------------
 
 Connection* KafkaListener::find(std::uint64_t id) {
     const auto found = connections_.find(id);
@@ -212,31 +153,13 @@ void KafkaListener::resume_starved() {
     }
 }
 
-void KafkaListener::publish() {
-    if (happened_.empty()) return;
-    bool was_empty = false;
-    {
-        const std::scoped_lock lock(mutex_);
-        was_empty = events_.empty();
-        if (was_empty) {
-            std::swap(events_, happened_);
-        } else {
-            std::ranges::move(happened_, std::back_inserter(events_));
-        }
-    }
-    happened_.clear();
-    if (was_empty) wake_();
-}
-
 void KafkaListener::end_turn() {
-    publish();
     std::erase_if(ended_, [this](std::uint64_t id) {
         const auto found = connections_.find(id);
         if (found->second->has_pending()) return false;
         connections_.erase(found);
         return true;
     });
-    if (is_stopping_ && connections_.empty()) context_.stop();
 }
 
 void KafkaListener::tick() {
@@ -325,13 +248,17 @@ void KafkaListener::make_room() {
 }
 
 void KafkaListener::on_open(Connection& connection) {
-    happened_.emplace_back(Opened{connection.id(), connection.peer()});
+    events_.emplace_back(Opened{connection.id(), connection.peer()});
 }
 
 void KafkaListener::on_frame(Connection& connection, std::uint64_t number, Frame frame) {
     ++counters_.requests;
-    happened_.emplace_back(
+    events_.emplace_back(
         Asked{{.connection = connection.id(), .number = number}, std::move(frame)});
+}
+
+void KafkaListener::on_answered(Connection& connection) {
+    answered_.push_back(connection.id());
 }
 
 void KafkaListener::on_starved(Connection& connection) {
@@ -345,7 +272,7 @@ void KafkaListener::on_ended(Connection& connection, const std::string& reason) 
     if (!connection.is_admitted()) --logins_;
     const auto found = by_address_.find(peer.address);
     if (--found->second == 0) by_address_.erase(found);
-    if (connection.was_open()) happened_.emplace_back(Closed{connection.id()});
+    if (connection.was_open()) events_.emplace_back(Closed{connection.id()});
     if (may_complain()) {
         log_.info("client gone connection={} address={} listener={} reason={}",
                   connection.id(),

@@ -14,12 +14,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
@@ -33,13 +30,12 @@ struct ListenerCounters {
     std::atomic<std::uint64_t> requests = 0;
 };
 
-// Clients' connections over TCP and TLS, on an I/O thread of their own, and two queues between it
-// and the broker's thread. What waits in them is bounded by the bounds of connections: each request
-// there is counted as one in flight, and its bytes as memory.
+// Clients' connections over TCP and TLS. What they ask is kept until deliver(), and bounded by the
+// bounds of connections: each request is counted as one in flight, and its bytes as memory.
 //
-// Threads: start() and stop() are the owner's. deliver() and what sends are the broker's. The wake
-// function is called on the I/O thread and must not block. It, the record files, and all frames
-// that were handed out end in this order: stop(), frames, this.
+// Thread: that which runs the context, and start() before that; counters() and memory_used() any.
+// SIGPIPE is ignored there: a client that is gone is an error, also of sendfile and of OpenSSL. All
+// frames that were handed out end before this, and this before the context.
 class KafkaListener final : base::Pinned, private ConnectionOwner {
   public:
     // What happens to connections, in order. Called by deliver().
@@ -54,31 +50,34 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
         virtual void on_closed(std::uint64_t connection) = 0;
     };
 
-    // `wake`: something waits for deliver().
-    KafkaListener(ListenerOptions options,
+    KafkaListener(boost::asio::io_context& context,
+                  ListenerOptions options,
                   RecordFiles& files,
-                  std::function<void()> wake,
                   base::Log log);
-    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
-    ~KafkaListener() override;
 
     // Binds every address, then serves. invalid: an address without TLS that is not of loopback, or
     // files of TLS that cannot be used. unavailable: an address is taken.
     base::Result<void> start();
-    // Accepts and reads nothing more, gives what is asked `grace` to be answered, then ends.
-    void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(1'000));
+    // Accepts and reads nothing more, and gives what is asked `grace` to be answered.
+    void stop(std::chrono::milliseconds grace);
+    // It was stopped, and no client is left.
+    [[nodiscard]] bool has_ended() const { return is_stopping_ && connections_.empty(); }
 
+    // Something waits for deliver().
+    [[nodiscard]] bool has_events() const { return !events_.empty(); }
     // Hands over what has happened since the last call.
     void deliver(Handler& handler);
-    // The answer to a request. The files of its records are opened here.
+    // The answer to a request. It leaves by write_answers(), or before, where it is long.
     void send(Reply reply);
     // The client has logged in: its requests may be as large as messages are, and it shares memory
     // with its tenant only.
     void admit(std::uint64_t connection, Tenant tenant);
     // Reads nothing of it for so long.
     void mute(std::uint64_t connection, std::chrono::milliseconds duration);
-    // Ends it now; answers that are not written are lost. `reason` is for the log.
-    void close(std::uint64_t connection, std::string reason);
+    // Writes what was answered, as far as it can be at once, and ends it. `reason` is for the log.
+    void close(std::uint64_t connection, const std::string& reason);
+    // At the end of a turn: answers to one client leave together, since each time costs as much.
+    void write_answers();
 
     // The addresses bound, in the order of the options, with the real port.
     [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
@@ -105,46 +104,20 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
         std::uint64_t connection = 0;
     };
     using Event = std::variant<Opened, Asked, Closed>;
-    struct Send {
-        RequestId id;
-        Answer answer;
-    };
-    struct Admit {
-        std::uint64_t connection = 0;
-        Tenant tenant = 0;
-    };
-    struct Mute {
-        std::uint64_t connection = 0;
-        std::chrono::milliseconds duration{};
-    };
-    struct Close {
-        std::uint64_t connection = 0;
-        std::string reason;
-    };
-    using Command = std::variant<Send, Admit, Mute, Close>;
-
     [[nodiscard]] const ListenerOptions& options() const override { return options_; }
     [[nodiscard]] MemoryShares& memory() override { return memory_; }
     void on_open(Connection& connection) override;
     void on_frame(Connection& connection, std::uint64_t number, Frame frame) override;
+    void on_answered(Connection& connection) override;
     void on_starved(Connection& connection) override;
     void on_ended(Connection& connection, const std::string& reason) override;
     void end_turn() override;
 
     [[nodiscard]] base::Result<void> bind(const ListenerOptions::Listen& listen);
-    void run();
-    void begin_stop();
     void accept(Listening& listening);
     void take_socket(const Listening& listening, Connection::Socket socket);
     [[nodiscard]] std::string why_not(const std::string& address) const;
     void make_room();
-    void post(Command command);
-    void take_commands();
-    void carry_out(Send& send);
-    void carry_out(const Admit& admit);
-    void carry_out(const Mute& mute);
-    void carry_out(const Close& close);
-    void publish();
     void resume_starved();
     void tick();
     [[nodiscard]] Connection* find(std::uint64_t id);
@@ -153,18 +126,15 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
 
     const ListenerOptions options_;
     RecordFiles& files_;
-    const std::function<void()> wake_;
     base::Log log_;
     MemoryShares memory_;
     ListenerCounters counters_;
     std::vector<std::string> addresses_;
     std::unique_ptr<ServerTls> tls_;  // Null: nothing listens with TLS.
 
-    boost::asio::io_context context_;
+    boost::asio::io_context& context_;
     boost::asio::steady_timer timer_;
     std::vector<std::unique_ptr<Listening>> listening_;
-
-    // Of the I/O thread.
     bool is_stopping_ = false;
     std::chrono::steady_clock::time_point stop_deadline_{};
     std::vector<Listening*> failed_;  // Tried again at the next tick.
@@ -172,18 +142,12 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
     std::map<std::string, std::size_t> by_address_;
     std::uint64_t last_id_ = 0;
     std::size_t logins_ = 0;  // Connections that are not admitted.
+    std::vector<std::uint64_t> answered_;
     std::vector<std::uint64_t> starved_;
     std::vector<std::uint64_t> ended_;
-    std::vector<Event> happened_;  // In this turn.
-    std::vector<Command> taken_;   // Being carried out.
+    std::vector<Event> events_;  // For deliver().
     std::uint64_t complaints_ = 0;
     std::chrono::steady_clock::time_point complaints_since_{};
-
-    std::mutex mutex_;
-    std::vector<Event> events_;      // For deliver().
-    std::vector<Command> commands_;  // From the broker's thread.
-    std::chrono::milliseconds grace_{0};
-    std::thread thread_;
 };
 
 }  // namespace bps

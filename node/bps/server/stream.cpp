@@ -2,6 +2,8 @@
 
 #include "base/check.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -11,6 +13,7 @@
 #include <cerrno>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace bps {
 
@@ -19,7 +22,8 @@ namespace {
 using Kind = Transfer::Kind;
 
 constexpr std::string_view kShortFile = "the file of the records is shorter than they are";
-constexpr std::size_t kTlsPieceBytes = 16'384;                   // A TLS record's.
+constexpr std::size_t kTlsPieceBytes = 16'384;                      // A TLS record's.
+constexpr std::size_t kTlsFilePieceBytes = std::size_t{128} << 10;  // Read at once.
 constexpr std::size_t kFilePieceBytes = std::size_t{512} << 10;  // Other connections wait for it.
 
 Transfer failed(std::string text) {
@@ -38,8 +42,13 @@ class PlainStream final : public Stream {
     explicit PlainStream(int socket) : socket_(socket) {}
 
     Transfer handshake() override { return {}; }
-    Transfer read(std::span<std::byte> out) override {
-        const ssize_t count = ::recv(socket_, out.data(), out.size(), MSG_DONTWAIT);
+    Transfer read(std::span<std::byte> out, std::span<std::byte> behind) override {
+        std::array<iovec, 2> parts{iovec{out.data(), out.size()},
+                                   iovec{behind.data(), behind.size()}};
+        msghdr message{};
+        message.msg_iov = parts.data();
+        message.msg_iovlen = parts.size();
+        const ssize_t count = ::recvmsg(socket_, &message, MSG_DONTWAIT);
         if (count < 0) return after_error(Kind::wait_read);
         if (count == 0) return {.kind = Kind::ended};
         return {.bytes = static_cast<std::size_t>(count)};
@@ -78,29 +87,41 @@ class TlsStream final : public Stream {
         const int done = SSL_do_handshake(session_.get());
         return done == 1 ? Transfer{} : after(done);
     }
-    Transfer read(std::span<std::byte> out) override {
+    // A record holds the end of one request and the next one's length at the best.
+    Transfer read(std::span<std::byte> out, std::span<std::byte> /*behind*/) override {
         Transfer transfer;
         be_in_long(out.size() > kTlsPieceBytes);
         ERR_clear_error();
         const int done = SSL_read_ex(session_.get(), out.data(), out.size(), &transfer.bytes);
         return done == 1 ? transfer : after(done);
     }
-    Transfer write(base::ByteView bytes, bool /*more*/) override {
+    Transfer write(base::ByteView bytes, bool more) override {
+        if (more) be_corked(true);
         Transfer transfer;
         ERR_clear_error();
         const int done = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &transfer.bytes);
-        return done == 1 ? transfer : after(done);
+        if (done != 1) return after(done);
+        if (!more && transfer.bytes == bytes.size()) be_corked(false);
+        return transfer;
     }
     // A try that waited is repeated with the same bytes, as OpenSSL wants: records do not change.
     Transfer write_file(const FilePart& part) override {
         be_in_long(part.bytes > kTlsPieceBytes);
-        std::array<std::byte, kTlsPieceBytes> piece{};
+        std::array<std::byte, kTlsFilePieceBytes> piece;  // NOLINT(*-member-init): filled below.
         const std::size_t wanted = std::min(part.bytes, piece.size());
         const ssize_t count =
             ::pread(part.descriptor, piece.data(), wanted, static_cast<off_t>(part.position));
         if (count < 0) return failed(std::generic_category().message(errno));
         if (static_cast<std::size_t>(count) != wanted) return failed(std::string(kShortFile));
-        return write(base::ByteView(piece).first(wanted), true);
+        Transfer all;
+        while (all.kind == Kind::done && all.bytes < wanted) {
+            const base::ByteView rest = base::ByteView(piece).first(wanted).subspan(all.bytes);
+            const Transfer one = write(rest, wanted < part.bytes || part.has_more);
+            all.kind = one.kind;
+            all.text = one.text;
+            all.bytes += one.bytes;
+        }
+        return all;
     }
     void shut() override {
         SSL_shutdown(session_.get());
@@ -123,6 +144,13 @@ class TlsStream final : public Stream {
             SSL_set_options(session_.get(), SSL_OP_CLEANSE_PLAINTEXT);
         }
     }
+    // While more follows, segments leave full: else each record of 16 KiB is one, and wakes the
+    // client.
+    void be_corked(bool is_corked) {
+        if (std::exchange(is_corked_, is_corked) == is_corked) return;
+        const int on = is_corked ? 1 : 0;
+        ::setsockopt(socket_, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+    }
     // After OpenSSL did not do it.
     Transfer after(int result) {
         const int errno_before = errno;
@@ -144,6 +172,7 @@ class TlsStream final : public Stream {
     }
 
     int socket_;
+    bool is_corked_ = false;
     transport::tcp::OpensslPtr<SSL> session_;
 };
 

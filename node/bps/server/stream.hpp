@@ -23,8 +23,9 @@ struct Transfer {
         failed,
     };
     Kind kind = Kind::done;
-    std::size_t bytes = 0;  // Of `done`; more than 0.
-    std::string text{};     // Of `failed`.
+    // Of `done`, more than 0; of bytes of a file also what was done before it had to wait.
+    std::size_t bytes = 0;
+    std::string text{};  // Of `failed`.
 };
 
 // A byte stream over a connected, non-blocking socket, in clear or with TLS.
@@ -36,8 +37,8 @@ class Stream : base::Pinned {
 
     // done: bytes may flow. Called again after each wait.
     [[nodiscard]] virtual Transfer handshake() = 0;
-    // `out` is not empty.
-    [[nodiscard]] virtual Transfer read(std::span<std::byte> out) = 0;
+    // Fills `out`, which is not empty, then `behind`, where the stream has more at hand.
+    [[nodiscard]] virtual Transfer read(std::span<std::byte> out, std::span<std::byte> behind) = 0;
     // `bytes` are not empty. After a wait the same bytes are given again. `more`: others follow.
     [[nodiscard]] virtual Transfer write(base::ByteView bytes, bool more) = 0;
     // Bytes of a file; fewer than wanted are done at a time. failed: the file ends before.
@@ -45,6 +46,7 @@ class Stream : base::Pinned {
         int descriptor = -1;
         std::uint64_t position = 0;
         std::size_t bytes = 0;
+        bool has_more = false;  // Others follow.
     };
     [[nodiscard]] virtual Transfer write_file(const FilePart& part) = 0;
     // Tells the peer that nothing more will be written.

@@ -65,6 +65,7 @@ void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
     }
     replies.clear();
     mute_tenants();
+    world_.listener.write_answers();
 }
 
 void Gateway::end_sessions(std::int64_t now) {

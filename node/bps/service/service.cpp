@@ -7,6 +7,7 @@
 #include "node/bps/core/duties.hpp"
 #include "node/bps/disk/disk_space.hpp"
 
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -20,12 +21,19 @@
 
 namespace bps {
 
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+
 namespace {
 
 constexpr int kNice = 10;  // Finality comes first (spec 08).
 constexpr std::int64_t kExpireEveryMs = 60'000;
 constexpr std::int64_t kLookEveryMs = 1'000;
 constexpr std::size_t kReasonsMax = 4;
+// Of a turn, for clients' sockets; then requests have theirs.
+constexpr std::chrono::milliseconds kSocketsTurn{2};
+// For the answers of what is asked when the broker stops.
+constexpr std::chrono::milliseconds kGrace{1'000};
 // The ticket of our own start; those of the broker's calls begin at 1.
 constexpr std::uint64_t kStartTicket = 0;
 
@@ -80,8 +88,8 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
                                                                  .files = self.files_,
                                                                  .syncer = *self.syncer_},
                                           log);
-    self.listener_ = std::make_unique<KafkaListener>(
-        with.listener, *self.partitions_, [&self] { self.wake(); }, log);
+    self.listener_ =
+        std::make_unique<KafkaListener>(self.context_, with.listener, *self.partitions_, log);
     self.counted_.broker = with.rights.broker;
     self.gateway_ = std::make_unique<Gateway>(with.gateway,
                                               Gateway::World{.broker = self.broker_,
@@ -91,6 +99,7 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
     return made;
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
 Service::~Service() {
     stop();
 }
@@ -105,12 +114,11 @@ base::Result<void> Service::start() {
 
 void Service::stop() {
     if (!thread_.joinable()) return;
-    listener_->stop();
     {
         const std::scoped_lock lock(mutex_);
         is_stopping_ = true;
     }
-    ready_.notify_one();
+    wake();
     thread_.join();
     syncer_->stop();
 }
@@ -124,15 +132,15 @@ void Service::post(Input input) {
         const std::scoped_lock lock(mutex_);
         inputs_.push_back(std::move(input));
     }
-    ready_.notify_one();
+    wake();
 }
 
 void Service::wake() {
     {
         const std::scoped_lock lock(mutex_);
-        is_woken_ = true;
+        if (std::exchange(is_woken_, true)) return;
     }
-    ready_.notify_one();
+    asio::post(context_, [] {});
 }
 
 // --- The broker's thread --------------------------------------------------------------------
@@ -142,7 +150,7 @@ void Service::wake() {
 std::int64_t Service::now() {
     using std::chrono::duration_cast;
     using std::chrono::milliseconds;
-    const auto steady = std::chrono::steady_clock::now();
+    const auto steady = Clock::now();
     const std::int64_t shown =
         duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     if (shown >= now_) {
@@ -155,18 +163,32 @@ std::int64_t Service::now() {
     return now_;
 }
 
-bool Service::wait(std::vector<Input>& inputs, bool has_more) {
+void Service::go_on_with_sockets(bool has_more) {
     std::int64_t until = now_ + kLookEveryMs;
     for (const auto next : {broker_.next_time(), gateway_->next_time()})
         until = std::min(until, next.value_or(until));
     const std::int64_t time = has_more ? 0 : std::max<std::int64_t>(until - now(), 0);
-    std::unique_lock lock(mutex_);
-    ready_.wait_for(lock, std::chrono::milliseconds(time), [&] {
-        return is_stopping_ || is_woken_ || !inputs_.empty();
-    });
+    if (time > 0 && !listener_->has_events()) {
+        context_.run_one_for(std::chrono::milliseconds(time));
+    }
+    const auto end = Clock::now() + kSocketsTurn;
+    while (context_.poll_one() > 0 && Clock::now() < end) {
+    }
+}
+
+std::vector<Service::Input> Service::take_inputs() {
+    const std::scoped_lock lock(mutex_);
     is_woken_ = false;
-    std::swap(inputs, inputs_);
-    return !is_stopping_;
+    return std::exchange(inputs_, {});
+}
+
+bool Service::has_ended() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!is_stopping_) return false;
+    }
+    if (!std::exchange(has_stopped_listening_, true)) listener_->stop(kGrace);
+    return listener_->has_ended();
 }
 
 void Service::run() {
@@ -176,12 +198,11 @@ void Service::run() {
     FinalRows all = node_.all_rows();
     take(all, effects);
     carry_out(effects);
-    std::vector<Input> inputs;
     bool has_more = true;
-    while (wait(inputs, has_more)) {
-        for (Input& input : inputs)
+    while (!has_ended()) {
+        go_on_with_sockets(has_more);
+        for (Input& input : take_inputs())
             take(input, effects);
-        inputs.clear();
         const bool has_requests = gateway_->deliver(now(), effects);
         on_time(effects);
         const bool makes_more = partitions_->make_some(now(), effects);
@@ -282,7 +303,7 @@ void Service::step_start(std::set<PartitionId>& changed) {
 }
 
 void Service::take(Synced& synced, Effects& out) {
-    const auto took = std::chrono::steady_clock::now() - sync_began_;
+    const auto took = Clock::now() - sync_began_;
     ++counted_.syncs;
     counted_.sync_microseconds += static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(took).count());
@@ -350,7 +371,7 @@ void Service::carry_out(Effects& effects) {
     }
     broker_.begin_sync(now(), effects);
     if (effects.sync) {
-        sync_began_ = std::chrono::steady_clock::now();
+        sync_began_ = Clock::now();
         syncer_->start(*std::exchange(effects.sync, std::nullopt));
     }
     gateway_->send(now(), effects.replies);

@@ -17,8 +17,9 @@
 #include "node/bps/service/gateway.hpp"
 #include "node/bps/service/local_partitions.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,8 +32,8 @@
 
 namespace bps {
 
-// A broker in a node (spec 08): its rules on a thread of their own, clients on another, the disk on
-// some more, and the chain, which the node is.
+// A broker in a node (spec 08): its rules and its clients' sockets on a thread of their own, the
+// disk on some more, and the chain, which the node is.
 //
 // Threads: start() and stop() are the owner's; on_final() any, in the order of the blocks.
 class Service : base::Pinned {
@@ -64,6 +65,7 @@ class Service : base::Pinned {
     [[nodiscard]] static base::Result<std::unique_ptr<Service>> open(Options options,
                                                                      Node node,
                                                                      base::Log log);
+    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
     ~Service();
 
     // Binds the addresses, then serves.
@@ -97,8 +99,12 @@ class Service : base::Pinned {
     void post(Input input);
     void wake();
     void run();
-    // What has come, or nothing when the time is over; false: the end.
-    [[nodiscard]] bool wait(std::vector<Input>& inputs, bool has_more);
+    // Reads and writes what clients' sockets have and take; waits for that, for inputs, and until
+    // something is due, where nothing is at hand.
+    void go_on_with_sockets(bool has_more);
+    [[nodiscard]] std::vector<Input> take_inputs();
+    // The broker is to stop, and the last answers have left.
+    [[nodiscard]] bool has_ended();
     [[nodiscard]] std::int64_t now();
     void take(Input& input, Effects& out);
     void take(FinalRows& rows, Effects& out);
@@ -129,6 +135,7 @@ class Service : base::Pinned {
     TokenJudge judge_;
     std::unique_ptr<BrokerStart> start_;
     OpenFiles files_{OpenFiles::allowed()};
+    boost::asio::io_context context_{1};  // Run by one thread.
     std::unique_ptr<LogSyncer> syncer_;
     std::unique_ptr<LocalPartitions> partitions_;
     std::unique_ptr<KafkaListener> listener_;
@@ -145,9 +152,10 @@ class Service : base::Pinned {
     Figures counted_;
     std::chrono::steady_clock::time_point sync_began_;
 
+    bool has_stopped_listening_ = false;
+
     std::mutex mutex_;  // Guards the four below.
     Figures published_;
-    std::condition_variable ready_;
     std::vector<Input> inputs_;
     bool is_woken_ = false;
     bool is_stopping_ = false;

@@ -59,6 +59,36 @@ TEST_CASE("answers leave in the order of the requests, however they come", "[bps
     REQUIRE(soon([&] { return served.listener().memory_used() == 0; }));
 }
 
+TEST_CASE("answers of one turn leave together", "[bps][server]") {
+    Served served;
+    hold_all(served);
+    Client client(served);
+    greet(client);
+    std::string requests;
+    std::string answers;
+    for (int i = 0; i < 8; ++i) {
+        requests += request(number(i));
+        answers += framed(number(i));
+    }
+    client.write(requests);
+    REQUIRE(soon([&] { return served.asked() == 9; }));
+    std::string first(1'000, '\0');
+    std::thread reader([&] { first.resize(client.receive_some(first.data(), first.size())); });
+    answer_held(served, false);
+    reader.join();
+    CHECK(first == answers);
+}
+
+TEST_CASE("a short request behind a long one that came in parts is read", "[bps][server]") {
+    Served served;
+    Client client(served);
+    check_long_then_short(client);
+    // The end comes with fewer bytes than the socket waits for.
+    client.write(request(std::string(300'000, 'x')).substr(0, 100'000));
+    ::shutdown(client.socket(), SHUT_WR);
+    CHECK(client.is_ended());
+}
+
 TEST_CASE("a request that comes byte by byte is one request", "[bps][server]") {
     Served served;
     Client client(served);

@@ -4,6 +4,7 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <arpa/inet.h>
+#include <boost/asio/post.hpp>
 #include <catch2/catch.hpp>
 #include <netinet/in.h>
 #include <openssl/pem.h>
@@ -11,14 +12,15 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <array>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <deque>
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,6 +36,7 @@
 namespace tests {
 
 using namespace std::chrono_literals;
+namespace asio = boost::asio;
 namespace tcp = transport::tcp;
 
 // Whether `happens` becomes true; asks until it does, for a minute at most.
@@ -116,17 +119,18 @@ inline bps::ResponseFrame response(const std::string& body) {
     return {.bytes = base::to_bytes(base::as_bytes(framed(body))), .splices = {}};
 }
 
-// Runs a listener, and the broker's thread, until the end of the test. By default who connects is
+// Runs a listener on the broker's thread until the end of the test. By default who connects is
 // of tenant 1, and each request is answered with what it says.
 class Served : public bps::KafkaListener::Handler {
   public:
     explicit Served(bps::ListenerOptions options = {}) {
         if (options.listen.empty()) options.listen.push_back({.address = "127.0.0.1:0"});
-        listener_.emplace(
-            std::move(options), files, [this] { wake(); }, base::Log(log, "kafka"));
+        std::signal(SIGPIPE, SIG_IGN);
+        listener_.emplace(context_, std::move(options), files, base::Log(log, "kafka"));
         if (const auto started = listener_->start(); !started) FAIL(started.error().detail);
         thread_ = std::thread([this] { run(); });
     }
+    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the test.
     ~Served() override {
         finish();
         held.clear();
@@ -135,12 +139,7 @@ class Served : public bps::KafkaListener::Handler {
     // Stops the listener, then the broker's thread.
     void finish(std::chrono::milliseconds grace = 0ms) {
         if (!thread_.joinable()) return;
-        listener_->stop(grace);
-        {
-            const std::scoped_lock lock(mutex_);
-            is_over_ = true;
-        }
-        woken_.notify_all();
+        asio::post(context_, [this, grace] { listener_->stop(grace); });
         thread_.join();
     }
 
@@ -171,11 +170,13 @@ class Served : public bps::KafkaListener::Handler {
     }
     // Does this on the broker's thread, and waits until it is done.
     void as_broker(const std::function<void()>& what) {
-        std::unique_lock lock(mutex_);
-        jobs_.push_back(what);
-        const std::uint64_t mine = ++jobs_given_;
-        woken_.notify_all();
-        REQUIRE(done_.wait_for(lock, 60s, [&] { return jobs_done_ >= mine; }));
+        std::promise<void> done;
+        asio::post(context_, [&] {
+            what();
+            listener_->write_answers();
+            done.set_value();
+        });
+        REQUIRE(done.get_future().wait_for(60s) == std::future_status::ready);
     }
 
     [[nodiscard]] bps::KafkaListener& listener() { return *listener_; }
@@ -204,40 +205,19 @@ class Served : public bps::KafkaListener::Handler {
         const std::scoped_lock lock(mutex_);
         return value;
     }
-    void wake() {
-        {
-            const std::scoped_lock lock(mutex_);
-            has_events_ = true;
-        }
-        woken_.notify_all();
-    }
     void run() {
-        std::unique_lock lock(mutex_);
-        while (true) {
-            woken_.wait(lock, [&] { return has_events_ || is_over_ || !jobs_.empty(); });
-            if (is_over_ && !has_events_) return;
-            has_events_ = false;
-            std::vector<std::function<void()>> jobs;
-            std::swap(jobs, jobs_);
-            lock.unlock();
+        while (!listener_->has_ended()) {
+            context_.run_one();
+            context_.poll();
             listener_->deliver(*this);
-            for (const auto& job : jobs)
-                job();
-            lock.lock();
-            jobs_done_ += jobs.size();
-            done_.notify_all();
+            listener_->write_answers();
         }
+        listener_->deliver(*this);
     }
 
+    boost::asio::io_context context_;
     std::optional<bps::KafkaListener> listener_;
     mutable std::mutex mutex_;
-    std::condition_variable woken_;
-    std::condition_variable done_;
-    std::vector<std::function<void()>> jobs_;
-    std::uint64_t jobs_given_ = 0;
-    std::uint64_t jobs_done_ = 0;
-    bool has_events_ = false;
-    bool is_over_ = false;
     std::map<std::uint64_t, bps::ClientPeer> peers_;
     std::map<std::uint64_t, std::uint64_t> numbers_;
     int asked_ = 0;
@@ -309,6 +289,24 @@ class Client : base::Pinned {
   private:
     int socket_;
 };
+
+// In parts, so that the broker waits for the rest of it, then for another one.
+inline void check_long_then_short(Client& client) {
+    client.write(request("short"));  // It is logged in once this is answered.
+    CHECK(client.answer() == "short");
+    const std::string body(300'000, 'x');
+    const std::string all = request(body);
+    const std::array<std::size_t, 4> ends = {100'000, 290'000, all.size() - 1, all.size()};
+    std::size_t at = 0;
+    for (const std::size_t end : ends) {
+        client.write(all.substr(at, end - at));
+        std::this_thread::sleep_for(20ms);
+        at = end;
+    }
+    CHECK(client.answer() == body);
+    client.write(request("short"));
+    CHECK(client.answer() == "short");
+}
 
 inline auto open_to_write(const std::string& path) {
     return std::unique_ptr<std::FILE, int (*)(std::FILE*)>(std::fopen(path.c_str(), "w"),

@@ -12,8 +12,8 @@ using namespace tests;  // NOLINT(google-build-using-namespace)
 std::string refusal_of(bps::ListenerOptions options) {
     Files files;
     LogLines log;
-    bps::KafkaListener listener(
-        std::move(options), files, [] {}, base::Log(log, "kafka"));
+    boost::asio::io_context context;
+    bps::KafkaListener listener(context, std::move(options), files, base::Log(log, "kafka"));
     const auto started = listener.start();
     return started ? "" : started.error().detail;
 }
@@ -84,6 +84,13 @@ TEST_CASE("records go through TLS as they are in the file", "[bps][server][tls]"
     std::this_thread::sleep_for(200ms);  // So that the socket is full in the middle of a record.
     for (int i = 0; i < 3; ++i)
         CHECK(client.answer() == "x" + content + "x");
+}
+
+TEST_CASE("a short request behind a long one is read through TLS, too", "[bps][server][tls]") {
+    const CertificateFiles certificate;
+    Served served(certificate.options());
+    TlsClient client(served);
+    check_long_then_short(client);
 }
 
 TEST_CASE("a handshake that does not end is closed in time", "[bps][server][tls]") {
