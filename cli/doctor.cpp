@@ -165,7 +165,7 @@ Finding check_producer(const Json& finality) {
 // What was lost when the node started is there again once it is where its peers are.
 void check_storage(const Json& finality, bool at_head, std::vector<Finding>& out) {
     for (const Json& each : list_of(finality, "storage_losses")) {
-        const std::string text = each.is_string() ? each.get<std::string>() : each.dump();
+        const std::string text = shown(each);
         out.push_back({"storage",
                        at_head,
                        fmt::format("At this start {}; {}. Check the disk.",
@@ -211,7 +211,7 @@ std::string joined(const Json& texts, std::string_view between) {
     std::string all;
     for (const Json& each : texts) {
         if (!all.empty()) all += between;
-        all += each.is_string() ? each.get<std::string>() : each.dump();
+        all += shown(each);
     }
     return all;
 }

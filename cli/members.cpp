@@ -172,7 +172,7 @@ base::Result<void> check_unregistered(const Session& session,
     if (node == nullptr) return {};
     std::vector<std::string> words;
     for (const Json& role : list_of(*node, "roles"))
-        words.push_back(role.is_string() ? role.get<std::string>() : role.dump());
+        words.push_back(shown(role));
     const auto present = roles_of(words);
     const bool is_same = text_of(*node, "key") == key &&
                          text_of(*node, "organisation") == organisation && present &&
@@ -335,7 +335,7 @@ std::string registered_text(const Json& node) {
     std::string roles;
     for (const Json& role : list_of(node, "roles")) {
         if (!roles.empty()) roles += ", ";
-        roles += role.is_string() ? role.get<std::string>() : role.dump();
+        roles += shown(role);
     }
     return fmt::format("the node {} is registered already, by {} as {}, with the key {}",
                        text_of(node, "node"),

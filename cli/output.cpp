@@ -38,10 +38,13 @@ std::string text_of(const Json& json, std::string_view key) {
     return value.is_string() ? value.get<std::string>() : "";
 }
 
+std::string shown(const Json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 std::string shown(const Json& json, std::string_view key) {
     const Json& value = member_of(json, key);
-    if (value.is_null()) return "-";
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    return value.is_null() ? "-" : shown(value);
 }
 
 std::uint64_t number_of(const Json& json, std::string_view key) {

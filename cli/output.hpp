@@ -25,6 +25,8 @@ base::Result<void> print_json(const Json& json);
 // A member that is a text; empty when there is none.
 [[nodiscard]] std::string text_of(const Json& json, std::string_view key);
 
+// A text without its quotes, anything else as JSON.
+[[nodiscard]] std::string shown(const Json& value);
 // A member as a person reads it; "-" when there is none.
 [[nodiscard]] std::string shown(const Json& json, std::string_view key);
 

@@ -103,10 +103,10 @@ void print_trace(const Json& answer) {
 std::string filled_in(std::string text, const Json& data) {
     for (const auto& [name, value] : data.items()) {
         const std::string part = "${" + name + "}";
-        const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+        const std::string filling = shown(value);
         for (std::size_t at = text.find(part); at != std::string::npos;
-             at = text.find(part, at + shown.size())) {
-            text.replace(at, part.size(), shown);
+             at = text.find(part, at + filling.size())) {
+            text.replace(at, part.size(), filling);
         }
     }
     return text;
