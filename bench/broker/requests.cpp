@@ -7,6 +7,7 @@
 #include "node/bps/core/codec/writer.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace bench {
 
@@ -84,7 +85,11 @@ base::Bytes make_batch(std::int32_t count, std::size_t bytes) {
     }
     bps::BatchHeader header;
     header.records_count = count;
-    header.base_timestamp = header.max_timestamp = 1;
+    // Of now: what is older than a week, retention takes away.
+    using std::chrono::duration_cast;
+    using std::chrono::milliseconds;
+    header.base_timestamp = header.max_timestamp =
+        duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     return bps::pack_batch(header, records.view());
 }
 
