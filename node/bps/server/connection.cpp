@@ -221,14 +221,23 @@ void Connection::try_resume() {
 void Connection::mute(std::chrono::milliseconds duration) {
     if (state_ != State::open) return;
     is_muted_ = true;
-    // Setting it again cancels the wait before.
-    unmute_.expires_after(duration);
+    muted_until_ = std::max(muted_until_, Clock::now() + duration);
+    if (!waits_muted_) await_unmute();
+}
+
+// One wait at a time: a tenant that is over its quota is muted in each turn.
+void Connection::await_unmute() {
+    waits_muted_ = true;
+    unmute_.expires_at(muted_until_);
     ++pending_;
-    unmute_.async_wait([this](const error_code& error) {
+    unmute_.async_wait([this](const error_code& /*the connection has ended*/) {
         --pending_;
-        if (!error) {
+        waits_muted_ = false;
+        if (state_ == State::open && Clock::now() < muted_until_) {
+            await_unmute();
+        } else if (state_ == State::open) {
             is_muted_ = false;
-            if (state_ == State::open) read_on();
+            read_on();
         }
         owner_.end_turn();
     });
@@ -268,7 +277,8 @@ void Connection::write_answers() {
 
 void Connection::write_on() {
     std::size_t left = kWriteBudget;
-    while (state_ == State::open && answers_.is_ready()) {
+    // Where the socket is full it says when it takes more; to try costs reading the file again.
+    while (state_ == State::open && answers_.is_ready() && !waits_writable_) {
         if (left == 0) return continue_later();
         const Transfer transfer = answers_.write(*stream_);
         if (transfer.bytes > 0) progress_ = Clock::now();

@@ -47,7 +47,7 @@ class ConnectionOwner {
     virtual void on_starved(Connection& connection) = 0;
     // Once. It is destroyed when nothing it waits for is outstanding.
     virtual void on_ended(Connection& connection, const std::string& reason) = 0;
-    // Each asynchronous handler's last act.
+    // The last act of each asynchronous handler.
     virtual void end_turn() = 0;
 };
 
@@ -69,7 +69,8 @@ class Connection : base::Pinned {
     Connection(ConnectionOwner& owner, const ServerTls* tls, Socket socket, Identity identity);
 
     void start();
-    // Of a request that waits; any other number does nothing. It is written by write_answers().
+    // Of a request that waits; any other number does nothing. It is written by write_answers(), or
+    // before, where it is long.
     void answer(std::uint64_t number, Answer answer);
     void write_answers();
     // The client has logged in as one of the tenant: its frames may be large and take their time.
@@ -107,6 +108,7 @@ class Connection : base::Pinned {
     void read_on();
     void write_on();
     void continue_later();
+    void await_unmute();
     void throw_away();
     void linger();
     // Whether it may be read, at whatever place of a frame.
@@ -139,6 +141,7 @@ class Connection : base::Pinned {
     bool is_starved_ = false;
     bool waits_readable_ = false;
     bool waits_writable_ = false;
+    bool waits_muted_ = false;
     bool continues_ = false;
     unsigned pending_ = 0;  // Asynchronous operations whose handler has not run.
 
@@ -156,6 +159,7 @@ class Connection : base::Pinned {
     Clock::time_point frame_since_;  // Its first byte came, or reading began again.
     Clock::time_point progress_;     // A byte of an answer was last taken, or none was ready.
     Clock::time_point linger_until_;
+    Clock::time_point muted_until_{};
 };
 
 }  // namespace bps

@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
+// Of ticks: after a longer time this thread was away, and clients may have sent what was not read.
+constexpr std::chrono::milliseconds kAway{1'000};
+constexpr std::chrono::milliseconds kWriteTurn{2};
 constexpr std::uint64_t kComplaintsMax = 10;  // Lines of the log in a second.
 
 }  // namespace
@@ -116,7 +119,7 @@ void KafkaListener::send(Reply reply) {
 void KafkaListener::admit(std::uint64_t id, Tenant tenant) {
     Connection* connection = find(id);
     if (connection == nullptr) return;
-    if (!connection->is_admitted()) --logins_;
+    logins_.erase(id);
     connection->admit(tenant);
 }
 
@@ -130,8 +133,11 @@ void KafkaListener::close(std::uint64_t id, const std::string& reason) {
 }
 
 void KafkaListener::write_answers() {
-    for (const std::uint64_t id : std::exchange(answered_, {})) {
-        if (Connection* connection = find(id)) connection->write_answers();
+    const Clock::time_point end = Clock::now() + kWriteTurn;
+    while (!answered_.empty() && Clock::now() < end) {
+        Connection* connection = find(answered_.front());
+        answered_.pop_front();
+        if (connection != nullptr) connection->write_answers();
     }
     resume_starved();
     end_turn();
@@ -165,9 +171,10 @@ void KafkaListener::end_turn() {
 void KafkaListener::tick() {
     const Clock::time_point now = Clock::now();
     const bool is_over = is_stopping_ && now >= stop_deadline_;
+    const bool was_away = now - std::exchange(ticked_, now) > kAway;
     for (auto& [id, connection] : connections_) {
         if (is_over) connection->end("the broker stops");
-        connection->tick(now);
+        if (!was_away) connection->tick(now);
     }
     for (Listening* listening : std::exchange(failed_, {}))
         accept(*listening);
@@ -215,14 +222,14 @@ void KafkaListener::take_socket(const Listening& listening, Connection::Socket s
     }
     make_room();
     ++counters_.connections;
-    ++logins_;
+    logins_.insert(++last_id_);
     ++by_address_[peer.address];
     ConnectionOwner& owner = *this;
-    auto made = std::make_unique<Connection>(
-        owner,
-        listening.is_tls ? tls_.get() : nullptr,
-        std::move(socket),
-        Connection::Identity{.id = ++last_id_, .peer = std::move(peer)});
+    auto made =
+        std::make_unique<Connection>(owner,
+                                     listening.is_tls ? tls_.get() : nullptr,
+                                     std::move(socket),
+                                     Connection::Identity{.id = last_id_, .peer = std::move(peer)});
     connections_.emplace(last_id_, std::move(made)).first->second->start();
 }
 
@@ -237,14 +244,10 @@ std::string KafkaListener::why_not(const std::string& address) const {
 }
 
 void KafkaListener::make_room() {
-    if (logins_ < options_.logins_max) return;
-    const auto oldest = std::ranges::find_if(connections_, [](const auto& entry) {
-        return !entry.second->has_ended() && !entry.second->is_admitted();
-    });
-    if (oldest == connections_.end()) return;
+    if (logins_.empty() || logins_.size() < options_.logins_max) return;
     ++counters_.refused;
-    oldest->second->end(
-        fmt::format("more than {} connections are not logged in", options_.logins_max));
+    connections_.at(*logins_.begin())
+        ->end(fmt::format("more than {} connections are not logged in", options_.logins_max));
 }
 
 void KafkaListener::on_open(Connection& connection) {
@@ -269,7 +272,7 @@ void KafkaListener::on_ended(Connection& connection, const std::string& reason) 
     const ClientPeer& peer = connection.peer();
     ended_.push_back(connection.id());
     --counters_.connections;
-    if (!connection.is_admitted()) --logins_;
+    logins_.erase(connection.id());
     const auto found = by_address_.find(peer.address);
     if (--found->second == 0) by_address_.erase(found);
     if (connection.was_open()) events_.emplace_back(Closed{connection.id()});

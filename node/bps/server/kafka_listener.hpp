@@ -14,8 +14,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -63,8 +65,8 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
     // It was stopped, and no client is left.
     [[nodiscard]] bool has_ended() const { return is_stopping_ && connections_.empty(); }
 
-    // Something waits for deliver().
-    [[nodiscard]] bool has_events() const { return !events_.empty(); }
+    // Something waits for deliver() or write_answers().
+    [[nodiscard]] bool has_more() const { return !events_.empty() || !answered_.empty(); }
     // Hands over what has happened since the last call.
     void deliver(Handler& handler);
     // The answer to a request. It leaves by write_answers(), or before, where it is long.
@@ -77,6 +79,7 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
     // Writes what was answered, as far as it can be at once, and ends it. `reason` is for the log.
     void close(std::uint64_t connection, const std::string& reason);
     // At the end of a turn: answers to one client leave together, since each time costs as much.
+    // For 2 ms, since other clients wait; the rest is written by the next call.
     void write_answers();
 
     // The addresses bound, in the order of the options, with the real port.
@@ -137,12 +140,13 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
     std::vector<std::unique_ptr<Listening>> listening_;
     bool is_stopping_ = false;
     std::chrono::steady_clock::time_point stop_deadline_{};
+    std::chrono::steady_clock::time_point ticked_{};
     std::vector<Listening*> failed_;  // Tried again at the next tick.
     std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;  // By age.
     std::map<std::string, std::size_t> by_address_;
     std::uint64_t last_id_ = 0;
-    std::size_t logins_ = 0;  // Connections that are not admitted.
-    std::vector<std::uint64_t> answered_;
+    std::set<std::uint64_t> logins_;      // Connections that are not admitted.
+    std::deque<std::uint64_t> answered_;  // Those that have answers to write.
     std::vector<std::uint64_t> starved_;
     std::vector<std::uint64_t> ended_;
     std::vector<Event> events_;  // For deliver().

@@ -106,7 +106,6 @@ class TlsStream final : public Stream {
     }
     // A try that waited is repeated with the same bytes, as OpenSSL wants: records do not change.
     Transfer write_file(const FilePart& part) override {
-        be_in_long(part.bytes > kTlsPieceBytes);
         std::array<std::byte, kTlsFilePieceBytes> piece;  // NOLINT(*-member-init): filled below.
         const std::size_t wanted = std::min(part.bytes, piece.size());
         const ssize_t count =
@@ -116,6 +115,7 @@ class TlsStream final : public Stream {
         Transfer all;
         while (all.kind == Kind::done && all.bytes < wanted) {
             const base::ByteView rest = base::ByteView(piece).first(wanted).subspan(all.bytes);
+            be_in_long(part.bytes - all.bytes > kTlsPieceBytes);
             const Transfer one = write(rest, wanted < part.bytes || part.has_more);
             all.kind = one.kind;
             all.text = one.text;

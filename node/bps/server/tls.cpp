@@ -51,6 +51,8 @@ ServerTls::ServerTls() : context_(SSL_CTX_new(TLS_server_method())) {
     SSL_CTX_set_mode(context,
                      SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // Who sends nothing but updates of its keys is read one at a time, between others.
+    SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
 }
 
 base::Result<std::unique_ptr<ServerTls>> ServerTls::load(const std::string& certificate_file,

@@ -30,8 +30,9 @@ constexpr int kNice = 10;  // Finality comes first (spec 08).
 constexpr std::int64_t kExpireEveryMs = 60'000;
 constexpr std::int64_t kLookEveryMs = 1'000;
 constexpr std::size_t kReasonsMax = 4;
-// Of a turn, for clients' sockets; then requests have theirs.
-constexpr std::chrono::milliseconds kSocketsTurn{2};
+// Of a turn, for clients' sockets: as long as requests have, so that a tenant with many of them
+// cannot keep others from being read.
+constexpr std::chrono::milliseconds kSocketsTurn{10};
 // For the answers of what is asked when the broker stops.
 constexpr std::chrono::milliseconds kGrace{1'000};
 // The ticket of our own start; those of the broker's calls begin at 1.
@@ -168,7 +169,7 @@ void Service::go_on_with_sockets(bool has_more) {
     for (const auto next : {broker_.next_time(), gateway_->next_time()})
         until = std::min(until, next.value_or(until));
     const std::int64_t time = has_more ? 0 : std::max<std::int64_t>(until - now(), 0);
-    if (time > 0 && !listener_->has_events()) {
+    if (time > 0 && !listener_->has_more()) {
         context_.run_one_for(std::chrono::milliseconds(time));
     }
     const auto end = Clock::now() + kSocketsTurn;

@@ -370,6 +370,56 @@ TEST_CASE("a muted connection is read again after that time", "[bps][server]") {
     CHECK(std::chrono::steady_clock::now() - before >= 400ms);
 }
 
+TEST_CASE("of two times for which a connection is muted the later one holds", "[bps][server]") {
+    Served served;
+    Client client(served);
+    client.write(request("one"));
+    CHECK(client.answer() == "one");
+    const std::uint64_t id = served.peers().begin()->first;
+    const auto before = std::chrono::steady_clock::now();
+    served.as_broker([&] {
+        served.listener().mute(id, 400ms);
+        served.listener().mute(id, 10ms);
+    });
+    client.write(request("two"));
+    CHECK(client.answer() == "two");
+    CHECK(std::chrono::steady_clock::now() - before >= 400ms);
+}
+
+TEST_CASE("answers that take longer than a turn all leave", "[bps][server]") {
+    Served served;
+    hold_all(served);
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 50; ++i) {
+        clients.push_back(std::make_unique<Client>(served));
+        clients.back()->write(request(number(i)));
+    }
+    REQUIRE(soon([&] { return served.asked() == 50; }));
+    const std::string body(std::size_t{1} << 18, 'x');
+    served.as_broker([&] {
+        for (const auto& [id, frame] : served.held)
+            served.say(id, body);
+        served.held.clear();
+    });
+    for (const auto& client : clients)
+        CHECK(client->answer() == body);
+}
+
+TEST_CASE("a client is not closed for the time in which the broker was away", "[bps][server]") {
+    Served served({.frame_time = 300ms});
+    Client client(served);
+    client.write(request("one"));
+    CHECK(client.answer() == "one");
+    const std::string bytes = request("two");
+    client.write(bytes.substr(0, 9));
+    std::this_thread::sleep_for(50ms);
+    served.as_broker([&] {
+        client.write(bytes.substr(9));
+        std::this_thread::sleep_for(1'500ms);
+    });
+    CHECK(client.answer() == "two");
+}
+
 TEST_CASE("the last answer arrives before the end, though more was sent", "[bps][server]") {
     Served served;
     served.on_ask = [&](const bps::RequestId& id, const bps::Frame& /*frame*/) {

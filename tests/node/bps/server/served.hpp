@@ -207,7 +207,7 @@ class Served : public bps::KafkaListener::Handler {
     }
     void run() {
         while (!listener_->has_ended()) {
-            context_.run_one();
+            if (!listener_->has_more()) context_.run_one();
             context_.poll();
             listener_->deliver(*this);
             listener_->write_answers();

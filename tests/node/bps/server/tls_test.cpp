@@ -93,6 +93,39 @@ TEST_CASE("a short request behind a long one is read through TLS, too", "[bps][s
     check_long_then_short(client);
 }
 
+TEST_CASE("updates of keys are read one at a time", "[bps][server][tls]") {
+    const CertificateFiles certificate;
+    const auto tls = bps::ServerTls::load(certificate.certificate, certificate.key_file);
+    REQUIRE(tls);
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    const auto stream = bps::make_tls_stream(**tls, ends[0]);
+    std::thread client([&] {
+        const tcp::OpensslPtr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
+        const tcp::OpensslPtr<SSL> session(SSL_new(context.get()));
+        SSL_set_fd(session.get(), ends[1]);
+        SSL_connect(session.get());
+        for (int i = 0; i < 100; ++i) {
+            SSL_key_update(session.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
+            SSL_do_handshake(session.get());
+        }
+        SSL_write(session.get(), "x", 1);
+    });
+    while (stream->handshake().kind == bps::Transfer::Kind::wait_read)
+        std::this_thread::sleep_for(1ms);
+    client.join();
+    std::array<std::byte, 10> out{};
+    int waits = 0;
+    bps::Transfer transfer = stream->read(out, {});
+    for (; transfer.kind == bps::Transfer::Kind::wait_read; ++waits)
+        transfer = stream->read(out, {});
+    CHECK(transfer.bytes == 1);
+    CHECK(waits >= 100);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
 TEST_CASE("a handshake that does not end is closed in time", "[bps][server][tls]") {
     const CertificateFiles certificate;
     bps::ListenerOptions options = certificate.options();
