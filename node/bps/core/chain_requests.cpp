@@ -84,8 +84,10 @@ void clear_result(DeleteRecordsResponse::Partition& item) {
 }
 
 Reply to_reply(const Caller& caller, const ChainAnswer& answer) {
-    return std::visit([&](const auto& response) { return reply_to(caller, response); },
-                      answer.response);
+    Reply reply = std::visit([&](const auto& response) { return reply_to(caller, response); },
+                             answer.response);
+    reply.refusal = answer.reason;
+    return reply;
 }
 
 }  // namespace
@@ -100,6 +102,7 @@ void ChainAnswer::refuse(const Place& place, const Refusal& refusal) {
         clear_result(item);
     };
     std::visit(set, response);
+    if (reason.empty()) reason = refusal.reason;
 }
 
 void ChainRequests::start(std::int64_t now,

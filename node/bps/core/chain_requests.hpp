@@ -58,7 +58,8 @@ class ChainAnswer {
 
     Response response;
     std::vector<Part> parts;
-    Texts texts;  // What the response borrows.
+    Texts texts;              // What the response borrows.
+    std::string reason = {};  // The first refusal's, for the log: not every client shows it.
 };
 
 // Requests that change what is on the chain: each of their parts is an action, and they are

@@ -6,6 +6,10 @@
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
 
+#include <cerrno>
+#include <system_error>
+#include <unistd.h>
+
 namespace bps {
 
 namespace {
@@ -25,8 +29,10 @@ int no_password(char* /*out*/, int /*size*/, int /*writing*/, void* /*unused*/) 
 }
 
 tl::unexpected<base::Error> unusable(std::string_view option, const std::string& file) {
+    const bool is_readable = ::access(file.c_str(), R_OK) == 0;
+    const std::string why = is_readable ? openssl_error() : std::generic_category().message(errno);
     return base::fail(base::Errc::invalid,
-                      std::string(option) + " = " + file + " cannot be used: " + openssl_error());
+                      std::string(option) + " = " + file + " cannot be used: " + why);
 }
 
 }  // namespace

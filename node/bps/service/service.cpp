@@ -353,9 +353,29 @@ void Service::publish_figures() {
     now.connections = gateway_->connections();
     now.groups = broker_.groups().all().size();
     now.boot = start_->boot();
-    now.trouble = start_->trouble();
+    now.trouble = trouble();
     const std::scoped_lock lock(mutex_);
     published_ = now;
+}
+
+// Without blocks that become final nobody knows whose rights are taken away meanwhile.
+std::string Service::trouble() {
+    const std::int64_t age = now_ - counted_.rows_time;
+    const bool is_stale = start_->boot().has_value() && age > Rights::kMaxStaleMs;
+    if (std::exchange(is_stale_, is_stale) != is_stale) {
+        if (is_stale) {
+            log_.warn("topics are served to nobody: the last final block is {} s old", age / 1'000);
+        } else {
+            log_.info("topics are served again: blocks become final");
+        }
+    }
+    if (!is_stale) return start_->trouble();
+    return fmt::format(
+        "the last final block is {} s old, and rights of {} s ago are not relied on; "
+        "it goes on once blocks become final again (a topic may say otherwise by "
+        "bor.max.stale.ms)",
+        age / 1'000,
+        Rights::kMaxStaleMs / 1'000);
 }
 
 Figures Service::figures() {

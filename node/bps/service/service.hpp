@@ -119,6 +119,8 @@ class Service : base::Pinned {
     [[nodiscard]] bool tidy(Effects& out);
     void carry_out(Effects& out);
     void publish_figures();
+    // Why it serves nobody; empty: it does.
+    [[nodiscard]] std::string trouble();
     void push(std::uint64_t ticket, chain::Name action, base::Bytes data, Effects& out);
     void tell(const ChainCalls::Outcome& outcome, Effects& out);
 
@@ -153,6 +155,7 @@ class Service : base::Pinned {
     std::chrono::steady_clock::time_point sync_began_;
 
     bool has_stopped_listening_ = false;
+    bool is_stale_ = false;  // Since the last final block topics are served to nobody.
 
     std::mutex mutex_;  // Guards the four below.
     Figures published_;

@@ -187,6 +187,10 @@ TEST_CASE("a topic that cannot be is refused before the chain is asked", "[bps][
                     std::string("carol has not delegated createtopic of carol.x to broker 1: type "
                                 "bor-cli bps delegate carol 1 createtopic --prefix "
                                 "carol.x")});
+    // Some clients show the code alone; who reads the log sees why.
+    const auto reply = f.reply(f.ask(5, create({topic_of("carol.x")})));
+    REQUIRE(reply);
+    CHECK(reply->refusal.starts_with("carol has not delegated createtopic of carol.x"));
 }
 
 TEST_CASE("settings that are not carried out are no settings", "[bps][admin]") {

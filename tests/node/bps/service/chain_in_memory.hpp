@@ -32,6 +32,11 @@ class ChainInMemory : base::Pinned {
         put_quietly(row, 1);
     }
 
+    // Of blocks from now on, in milliseconds since 1970.
+    void set_time(std::int64_t time) {
+        const std::scoped_lock lock(mutex_);
+        time_ = time;
+    }
     // Where blocks go from now on; empty: nowhere.
     void follow(std::function<void(bps::FinalRows)> on_final) {
         const std::scoped_lock lock(mutex_);
@@ -128,7 +133,7 @@ class ChainInMemory : base::Pinned {
         rows_[{Row::kTable, scope, key}] = std::move(bytes);
     }
     [[nodiscard]] bps::FinalRows block() const {
-        bps::FinalRows rows{.block = {}, .time = 1'000, .changes = {}, .executed = {}};
+        bps::FinalRows rows{.block = {}, .time = time_, .changes = {}, .executed = {}};
         for (std::size_t i = 0; i < 4; ++i)
             rows.block.bytes[i] = static_cast<std::byte>(height_ >> (8 * (3 - i)));
         return rows;
@@ -172,6 +177,7 @@ class ChainInMemory : base::Pinned {
     }
 
     std::mutex mutex_;
+    std::int64_t time_ = 1'000;
     std::map<std::tuple<chain::Name, chain::Name, std::uint64_t>, base::Bytes> rows_;
     std::vector<bps::FinalRows::Change> changes_;  // Of the next block.
     std::uint32_t height_ = 1;

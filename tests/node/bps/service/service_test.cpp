@@ -318,11 +318,24 @@ TEST_CASE("what a broker does is counted", "[bps][service]") {
     CHECK(figures.rows_time > 0);
     CHECK(figures.broker == 1);
     CHECK(figures.boot == 1);
-    CHECK(figures.trouble.empty());
+    CHECK(figures.trouble.starts_with("the last final block is "));  // It is of 1970.
     CHECK(figures.addresses.size() == 1);
     CHECK_FALSE(figures.is_disk_low);
     const tests::Client idle(broker.port());
     CHECK(tests::soon([&] { return broker.figures().connections >= 1; }));
+}
+
+TEST_CASE("a broker without final blocks says that it serves nobody", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    CHECK(broker.log.has("topics are served to nobody: the last final block is "));
+    CHECK(broker.figures().trouble.starts_with("the last final block is "));
+    chain.set_time(milliseconds_now());
+    chain.add_topic();
+    CHECK(broker.log.has("topics are served again"));
+    CHECK(tests::soon([&] { return broker.figures().trouble.empty(); }));
 }
 
 TEST_CASE("a broker whose directory is lost is in no ISR, and leads nothing", "[bps][service]") {
