@@ -44,3 +44,18 @@ build_preset() {
     { cat "/tmp/bor-configure-$preset.log"; return 1; }
   cmake --build --preset "$preset" "${targets[@]}" | { grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Compiling|Re-checking)' || true; }
 }
+
+# build_aside <preset> [target...]   the same with what others leave of the processors, until stop_aside or the end of
+# the part; what it has not built, or could not, is for build_preset.
+build_aside() {
+  export -f build_preset
+  setsid nice -n 19 bash -c 'build_preset "$@"' - "$@" > /dev/null 2>&1 &
+  aside=$!
+  trap stop_aside EXIT
+}
+
+stop_aside() {
+  trap - EXIT
+  kill -TERM -- "-$aside" 2> /dev/null || true
+  wait "$aside" || true
+}

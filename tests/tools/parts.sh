@@ -73,14 +73,15 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 # two validators; shared memory and TCP in turns; old blocks from an archive; snapshots and a node that
 # begins with one, joined by a line from one to the next; whom a blank node believes; brokers of Kafka's
 # clients; contracts that loop, fail and recurse; contracts that others compiled.
-# Four at a time, since they wait most of their time, the longest ones first, each with a loopback of its
-# own, so that no port of one is taken by another; those that compare times run alone.
+# Two at a time, each with a loopback of its own, so that no port of one is taken by another; those that
+# compare times run alone. The former wait most of their time, in which the build for the fuzzers goes on.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
   export -f network_test
-  printf '%s\n' operating pruning members clocks transports doctor snapshot_join snapshots archive invite fork \
-    broker broker_cli partition broker_syncs contracts full_disk believed broker_versions |
-    xargs -P 4 -I{} bash -c 'network_test {}'
+  build_aside fuzz light_tests fuzzers
+  printf '%s\n' operating contracts pruning archive snapshot_join members snapshots doctor partition clocks fork transports \
+    invite full_disk believed broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
+  stop_aside
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
   for only in poison deep failing dry_runs; do
