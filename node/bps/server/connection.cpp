@@ -230,7 +230,7 @@ void Connection::await_unmute() {
     waits_muted_ = true;
     unmute_.expires_at(muted_until_);
     ++pending_;
-    unmute_.async_wait([this](const error_code& /*the connection has ended*/) {
+    unmute_.async_wait([this](const error_code& /*of end(), which the state tells*/) {
         --pending_;
         waits_muted_ = false;
         if (state_ == State::open && Clock::now() < muted_until_) {

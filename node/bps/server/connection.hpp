@@ -117,7 +117,8 @@ class Connection : base::Pinned {
     [[nodiscard]] std::span<std::byte> space();
     // For the length of the request that follows: the frame's own is known by then.
     [[nodiscard]] std::span<std::byte> space_behind();
-    // Before it is waited for: from how many bytes on the socket wakes us.
+    // Before a wait for the rest of a request: how many bytes the socket has to have before it
+    // wakes this thread.
     void await_rest();
     void set_low_water(int bytes);
     void take(std::size_t bytes);

@@ -57,7 +57,8 @@ ServerTls::ServerTls() : context_(SSL_CTX_new(TLS_server_method())) {
     SSL_CTX_set_mode(context,
                      SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    // Who sends nothing but updates of its keys is read one at a time, between others.
+    // A client's updates of its keys are read one in a call, so that others have their turn
+    // between.
     SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
 }
 
