@@ -266,18 +266,21 @@ def storages_cut(net):
         explained(net, name, 'silent', 'is locked on a block that is not in the storage any more')
     stood = max(net.final(name) for name in names)
     before = amnesic(net)
+    said = {name: len(log_of(net, name)) for name in locked}
     for name in names:
         net.stop(name)
     for name in names:
         net.start(name, more=['--accept-amnesia'])
     wait_for('finality', lambda: (net.final('bora') > stood + 5, stood))
     def recorded():
+        """Three of four make blocks final, which frees the fourth, if it was slower: it gives up nothing then."""
+        gave_up = {name for name in locked if 'gives up its lock' in log_of(net, name)[said[name]:]}
         now = amnesic(net)
-        return all(now.get(name, 0) > before.get(name, 0) for name in locked), (before, now)
-    wait_for('a record on the chain', recorded)
+        newly = {name for name in now if now[name] > before.get(name, 0)}
+        return len(gave_up) >= len(locked) - 1 and gave_up == newly, (gave_up, before, now)
+    wait_for('a record on the chain of each that gave up its lock', recorded)
     for name in locked:
-        if 'gives up its lock' not in log_of(net, name):
-            raise AssertionError('%s does not say it: %s' % (name, log_of(net, name)[-2000:]))
+        wait_for('%s to be free' % name, lambda name=name: (not own(net, name)['lacks_lock'], own(net, name)))
     healthy(net)
     nobody_convicted(net)
 
