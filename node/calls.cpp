@@ -77,7 +77,11 @@ void Calls::later(const Options& options, Later call) {
         }
         call(context_, {params, request.remote}, reply);
     };
-    router_.add(options.path, {.handler = handler, .category = options.category, .queries = {}});
+    router_.add(options.path,
+                {.handler = handler,
+                 .category = options.category,
+                 .queries = {},
+                 .is_operators = options.reach != Reach::anywhere});
 }
 
 }  // namespace node

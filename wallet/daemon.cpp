@@ -19,6 +19,11 @@ constexpr std::size_t kJobsMax = 64;
 constexpr std::string_view kStopPath = "/v1/keosd/stop";
 constexpr std::string_view kApisPath = "/v1/node/get_supported_apis";
 
+// Nothing changes by it, so that GET is answered, too, as keosd does.
+bool is_read(std::string_view path) {
+    return path == "/v1/wallet/list_wallets" || path == "/v1/wallet/get_public_keys";
+}
+
 // Counts on while the machine sleeps: a closed laptop must not keep its wallets unlocked.
 base::Timestamp now() {
     timespec time{};
@@ -94,17 +99,20 @@ node::http::Router Daemon::make_router() {
     std::vector<std::string> paths = Api::paths();
     for (const std::string& path : paths) {
         router.add(path,
-                   {.handler = [this](node::http::Request request, const node::http::Reply& reply) {
-                       serve(std::move(request), reply);
-                   }});
+                   {.handler =
+                        [this](node::http::Request request, const node::http::Reply& reply) {
+                            serve(std::move(request), reply);
+                        },
+                    .is_operators = !is_read(path)});
     }
-    router.add(
-        std::string(kStopPath),
-        {.handler = [this](const node::http::Request& request, const node::http::Reply& reply) {
-            if (auto refused = refuse(request)) return reply(std::move(*refused));
-            reply({.body = "{}"});
-            on_stop_();
-        }});
+    router.add(std::string(kStopPath),
+               {.handler =
+                    [this](const node::http::Request& request, const node::http::Reply& reply) {
+                        if (auto refused = refuse(request)) return reply(std::move(*refused));
+                        reply({.body = "{}"});
+                        on_stop_();
+                    },
+                .is_operators = true});
     paths.insert(paths.begin(), std::string(kStopPath));
     const std::string apis = fmt::format("{{\"apis\":[\"{}\"]}}", fmt::join(paths, "\",\""));
     router.add(std::string(kApisPath),

@@ -24,6 +24,7 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadBytes = 8U << 10;
 constexpr std::size_t kDrainBytesMax = std::size_t{64} << 20;
 constexpr auto kDrainTime = std::chrono::seconds(2);
+constexpr std::string_view kAnyOrigin = "*";  // Of Options::allow_origin.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 using BeastResponse = bhttp::response<bhttp::string_body>;
@@ -56,6 +57,42 @@ std::optional<Response> refusal_of(const beast::error_code& error, const Options
         return std::nullopt;
     }
     return refusal(400, "Bad Request", "malformed HTTP request: " + error.message());
+}
+
+// RFC 9112, 6.1: by any other coding a proxy in front may see another end of the request.
+bool has_odd_coding(const bhttp::fields& fields) {
+    const auto coding = fields.count(bhttp::field::transfer_encoding);
+    if (coding == 0) return false;
+    return coding > 1 || fields.count(bhttp::field::content_length) != 0 ||
+           !beast::iequals(fields[bhttp::field::transfer_encoding], "chunked");
+}
+
+// Whether a page of another origin asks; a request without Origin is of no page (RFC 6454, 7.3).
+bool is_of_other_page(const bhttp::fields& fields, std::string_view allowed) {
+    const auto count = fields.count(bhttp::field::origin);
+    if (count == 0) return false;
+    const std::string_view origin = fields[bhttp::field::origin];
+    const std::string_view host = fields[bhttp::field::host];
+    const auto is_own = [&](std::string_view scheme) {
+        return origin.starts_with(scheme) && origin.substr(scheme.size()) == host;
+    };
+    const bool is_named = !allowed.empty() && allowed != kAnyOrigin && origin == allowed;
+    return count > 1 || !(is_own("http://") || is_own("https://") || is_named);
+}
+
+Response refuse_page() {
+    return refusal(403,
+                   "Forbidden",
+                   "a web page of another origin asks: access-control-allow-origin names the one "
+                   "that may");
+}
+
+Response refuse_method(std::string_view served) {
+    std::string text = "only ";
+    text.append(served).append(" are served");
+    Response response = refusal(405, "Method Not Allowed", std::move(text));
+    response.headers.emplace_back("Allow", served);
+    return response;
 }
 
 // Nothing for methods that are not served.
@@ -156,6 +193,9 @@ class Connection : base::Pinned {
         parser.body_limit(service_.options.body_bytes_max);
         stream_.expires_after(service_.options.request_timeout);
         beast::error_code error = co_await parse(parser, false);
+        if (!error && has_odd_coding(parser.get())) {
+            error = bhttp::error::bad_transfer_encoding;
+        }
         if (error || parser.is_done()) co_return error;
         if (beast::iequals(parser.get()[bhttp::field::expect], "100-continue")) {
             error = co_await send(kContinue, {});
@@ -186,8 +226,11 @@ class Connection : base::Pinned {
     // Why a request is not given to a handler.
     std::optional<Response> refusal_of_request(const BeastRequest& request) {
         const Options& options = service_.options;
-        if (!endpoint_.hosts.empty() &&
-            !endpoint_.hosts.contains(std::string(request[bhttp::field::host]))) {
+        const bool is_known_host =
+            request.count(bhttp::field::host) <= 1 &&
+            (endpoint_.hosts.empty() ||
+             endpoint_.hosts.contains(std::string(request[bhttp::field::host])));
+        if (!is_known_host) {
             return error_response({.status = 400,
                                    .message = "Disallowed HTTP HOST header in the request",
                                    .name = "",
@@ -243,15 +286,15 @@ class Connection : base::Pinned {
             co_return response;
         }
         const std::optional<Method> method = method_of(request.method());
-        if (!method) {
-            Response response =
-                refusal(405, "Method Not Allowed", "only GET, HEAD, POST and OPTIONS are served");
-            response.headers.emplace_back("Allow", "GET, HEAD, POST, OPTIONS");
-            co_return response;
-        }
+        if (!method) co_return refuse_method("GET, HEAD, POST, OPTIONS");
+        const bool is_of_other = !endpoint_.remote.unix_socket &&
+                                 is_of_other_page(request, service_.options.allow_origin);
         Request ours = to_request(request, *method, endpoint_.remote);
         const Route* route = service_.router.find(ours, *endpoint_.listen);
         if (route == nullptr) co_return unknown_endpoint();
+        if (route->is_operators && *method != Method::post)
+            co_return refuse_method("POST, OPTIONS");
+        if (route->is_operators && is_of_other) co_return refuse_page();
         Response response = co_await ask(*route, ours);
         co_return response;
     }
@@ -277,6 +320,9 @@ class Connection : base::Pinned {
     asio::awaitable<void> upgrade(BeastRequest& request) {
         std::optional<Response> refused = refusal_of_request(request);
         std::unique_ptr<SocketHandler> handler;
+        const std::string& allowed = service_.options.allow_origin;
+        const bool is_of_any = endpoint_.remote.unix_socket || allowed == kAnyOrigin;
+        if (!refused && !is_of_any && is_of_other_page(request, allowed)) refused = refuse_page();
         if (!refused) {
             BeastRequest copy = request;
             const Request ours = to_request(copy, Method::get, endpoint_.remote);

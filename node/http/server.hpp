@@ -28,6 +28,9 @@ struct Route {
     Handler handler{};
     std::string category{};           // Served where the listener has it; empty: everywhere.
     std::set<std::string> queries{};  // Queries served besides none; "*": any. Others are 404.
+    // It changes what a browser's user did not ask for (spec 10): only POST, which an <img> is not,
+    // and from no page but the node's own or one of Options::allow_origin by its name.
+    bool is_operators = false;
 };
 
 // Which path is whose. Filled before the server starts, immutable after.
@@ -70,7 +73,8 @@ struct Options {
     bool validate_host = true;
     std::set<std::string> host_aliases{};  // Accepted as Host besides our own addresses.
     unsigned unix_mode = 0660;             // Permissions of Unix sockets.
-    // CORS; an empty text or false leaves the header out.
+    // CORS; an empty text or false leaves the header out. WebSockets are for the pages that this
+    // origin names, too: of no other, "*": of any.
     std::string allow_origin{};
     std::string allow_headers{};
     std::string max_age{};

@@ -85,8 +85,9 @@ Answer converse(int socket, const std::string& request) {
 
 std::string request_text(const std::string& path,
                          const std::string& body,
-                         const std::string& more) {
-    return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + more +
+                         const std::string& more,
+                         const std::string& method = "POST") {
+    return method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + more +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
@@ -99,14 +100,21 @@ Answer post(const Scratch& scratch, const std::string& path, const std::string& 
     return converse(socket, request_text(path, body, ""));
 }
 
-Answer post_tcp(const std::string& to, const std::string& path, const std::string& more) {
+Answer ask_tcp(const std::string& to,
+               const std::string& path,
+               const std::string& more,
+               const std::string& method) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(to.substr(to.rfind(':') + 1))));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     REQUIRE(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-    return converse(socket, request_text(path, "", more));
+    return converse(socket, request_text(path, "", more, method));
+}
+
+Answer post_tcp(const std::string& to, const std::string& path, const std::string& more) {
+    return ask_tcp(to, path, more, "POST");
 }
 
 }  // namespace
@@ -171,7 +179,13 @@ TEST_CASE("without a token the pages of browsers are kept out") {
     const std::string tcp = running.daemon.addresses().at(1);
     CHECK(post_tcp(tcp, "/v1/wallet/list_wallets", "").status == 200);
     CHECK(post_tcp(tcp, "/v1/wallet/list_wallets", "Origin: https://a.example\r\n").status == 403);
-    CHECK(post_tcp(tcp, "/v1/keosd/stop", "Origin: https://a.example\r\n").status == 403);
+    // An <img> of a page has no Origin, and is a GET.
+    for (const char* path : {"/v1/keosd/stop", "/v1/wallet/lock_all", "/v1/wallet/create_key"}) {
+        CHECK(post_tcp(tcp, path, "Origin: https://a.example\r\n").status == 403);
+        CHECK(post_tcp(tcp, path, "Origin: null\r\n").status == 403);
+        CHECK(ask_tcp(tcp, path, "", "GET").status == 405);
+    }
+    CHECK(ask_tcp(tcp, "/v1/wallet/list_wallets", "", "GET").status == 200);
     CHECK(running.stops == 0);
 }
 

@@ -139,12 +139,63 @@ TEST_CASE("a foreign Host is refused, our own and aliases are served") {
     CHECK(json::parse(refused.body())["message"] == "Disallowed HTTP HOST header in the request");
     CHECK(json::parse(refused.body())["error"]["details"].empty());
     CHECK(refused.count(bhttp::field::access_control_allow_origin) == 0);
+    CHECK(client.ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")
+              .result_int() == 400);
     for (const std::string& host : {running.server().addresses().front(),
                                     std::string("localhost"),
                                     std::string("api.example.com")}) {
         const auto answer = client.ask("GET /echo HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
         CHECK(answer.result_int() == 200);
     }
+}
+
+TEST_CASE("an operator's call is a POST, and of no page of another origin") {
+    const std::string allowed = GENERATE("https://dapp.example", "*", "");
+    std::atomic<int> calls = 0;
+    http::Router router;
+    router.add("/pause",
+               {.handler =
+                    [&calls](const http::Request&, const http::Reply& reply) {
+                        ++calls;
+                        reply({.body = "{}"});
+                    },
+                .is_operators = true});
+    router.add("/read", {.handler = [](const http::Request&, const http::Reply& reply) {
+                   reply({.body = "{}"});
+               }});
+    Running running({.allow_origin = allowed}, std::move(router));
+    auto client = running.client();
+    for (const char* method : {"GET", "HEAD"}) {
+        client.write(request(method, "/pause"));
+        const auto answer = client.read(std::string_view(method) == "HEAD");
+        CHECK(answer.result_int() == 405);
+        CHECK(answer[bhttp::field::allow] == "POST, OPTIONS");
+    }
+    const std::string own = running.server().addresses().front();
+    const std::string port = own.substr(own.rfind(':'));
+    const auto of = [](const std::string& origin) { return "Origin: " + origin + "\r\n"; };
+    for (const std::string& headers :
+         {of("https://evil.example"),
+          of("null"),
+          of("*"),
+          of(""),
+          of("http://127.0.0.1" + port),  // Another port is another origin.
+          of("http://127.0.0.1.evil.example"),
+          of("ftp://127.0.0.1"),
+          of("127.0.0.1"),
+          of("http://127.0.0.1") + of("https://evil.example")}) {
+        CAPTURE(headers);
+        const auto answer = client.ask(request("POST", "/pause", "{}", headers));
+        CHECK(answer.result_int() == 403);
+        CHECK(detail_of(answer).find("access-control-allow-origin") != std::string::npos);
+        CHECK(client.ask(request("POST", "/read", "{}", headers)).result_int() == 200);
+    }
+    CHECK(calls == 0);
+    std::vector<std::string> good = {"", of("http://127.0.0.1"), of("https://127.0.0.1")};
+    if (allowed.size() > 1) good.push_back(of(allowed));
+    for (const std::string& headers : good)
+        CHECK(client.ask(request("POST", "/pause", "{}", headers)).result_int() == 200);
+    CHECK(calls == static_cast<int>(good.size()));
 }
 
 TEST_CASE("a body above the limit gets 413 and its sender can read that") {
@@ -170,6 +221,13 @@ TEST_CASE("a header above the limit gets 431, a malformed request 400") {
     for (const char* text : {"GET /echo HTTP/9.9\r\n\r\n",
                              "no request at all\r\n\r\n",
                              "GET /echo HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+                             "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked, identity\r\n\r\n",
+                             "POST /echo HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+                             "POST /echo HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n",
+                             "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"
+                             "Transfer-Encoding: chunked\r\n\r\n",
+                             "POST /echo HTTP/1.1\r\nContent-Length: 3\r\n"
+                             "Transfer-Encoding: chunked\r\n\r\n",
                              "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
         auto client = running.client();
         CHECK(client.ask(text).result_int() == 400);

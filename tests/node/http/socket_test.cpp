@@ -44,8 +44,13 @@ class Echo : public http::SocketHandler {
 
 class WebSocket {
   public:
-    explicit WebSocket(const std::string& address, const char* path = "/stream")
+    explicit WebSocket(const std::string& address,
+                       const char* path = "/stream",
+                       const std::string& origin = "")
         : stream_(context_) {
+        stream_.set_option(websocket::stream_base::decorator([origin](auto& request) {
+            if (!origin.empty()) request.set(bhttp::field::origin, origin);
+        }));
         stream_.next_layer().connect(endpoint_of(address));
         stream_.handshake("127.0.0.1", path, error);
     }
@@ -107,6 +112,22 @@ TEST_CASE("an unknown path is not upgraded") {
     Running running;
     WebSocket client(running.address(), "/nosuch");
     CHECK(client.error == websocket::error::upgrade_declined);
+}
+
+TEST_CASE("a page of another origin gets no WebSocket, unless its origin is allowed") {
+    Running running({.allow_origin = "https://dapp.example"});
+    for (const char* origin :
+         {"", "http://127.0.0.1", "https://127.0.0.1", "https://dapp.example"}) {
+        CAPTURE(origin);
+        CHECK_FALSE(WebSocket(running.address(), "/stream", origin).error);
+    }
+    for (const char* origin : {"https://evil.example", "null", "*", "http://127.0.0.1:1"}) {
+        CAPTURE(origin);
+        CHECK(WebSocket(running.address(), "/stream", origin).error ==
+              websocket::error::upgrade_declined);
+    }
+    Running any({.allow_origin = "*"});
+    CHECK_FALSE(WebSocket(any.address(), "/stream", "https://evil.example").error);
 }
 
 TEST_CASE("a message above the limit ends the WebSocket") {
