@@ -4,6 +4,7 @@
 #include "node/bps/core/token.hpp"
 #include "node/runtime.hpp"
 
+#include <map>
 #include <vector>
 
 namespace node {
@@ -22,8 +23,19 @@ class FinalPermissions final : public bps::PermissionCheck {
                                  const std::vector<base::crypto::PublicKey>& keys) const override;
 
   private:
+    struct Asked {
+        chain::Name account;
+        chain::Name permission;
+        std::vector<base::crypto::PublicKey> keys;  // Ascending.
+
+        friend auto operator<=>(const Asked&, const Asked&) = default;
+    };
+
     const Runtime& runtime_;
     mutable chain::PermissionCache cache_;
+    // What was asked of the state after this block: sessions of one account ask the same.
+    mutable std::uint32_t height_ = 0;
+    mutable std::map<Asked, bool> answers_;
 };
 
 }  // namespace node

@@ -166,33 +166,38 @@ std::optional<std::int64_t> Broker::next_time() const {
     return first;
 }
 
-base::Result<void> Broker::expire(std::int64_t now, Partition& partition) {
+base::Result<bool> Broker::expire(std::int64_t now, Partition& partition) {
     auto done = partition.expire(now);
-    if (done) done = partition.log().checkpoint();
+    if (done) {
+        if (auto noted = partition.log().checkpoint(); !noted) done = base::fail(noted.error());
+    }
     const PartitionId id = partition.id();
     const bool is_new = std::ranges::find(to_compact_, id) == to_compact_.end();
     if (is_new && partition.wants_compaction()) to_compact_.push_back(id);
-    if (done) return {};
+    if (done) return done;
     return base::fail(
         done.error().code,
         fmt::format("partition {} of topic {}: {}", id.index, id.topic, done.error().detail));
 }
 
 std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
-    if (!expired_) {
+    if (!expire_next_) {
         GroupEffects effects;
         groups_.expire(now, effects);
         carry_out(now, std::move(effects), out);
     }
     std::vector<base::Error> errors;
     const auto& all = partitions_.all;
-    auto at = expired_ ? all.upper_bound(*expired_) : all.begin();
+    auto at = expire_next_ ? all.lower_bound(*expire_next_) : all.begin();
     for (std::size_t i = 0; i < kExpiredAtOnce && at != all.end(); ++i, ++at) {
-        expired_ = at->first;
-        if (auto done = expire(now, *at->second); !done) errors.push_back(std::move(done).error());
+        const auto more = expire(now, *at->second);
+        if (!more) errors.push_back(more.error());
+        if (more.value_or(false)) break;
     }
-    if (at == all.end()) {
-        expired_.reset();
+    expire_next_.reset();
+    if (at != all.end()) {
+        expire_next_ = at->first;
+    } else {
         partitions_.count_stored();
     }
     settle(now, out);

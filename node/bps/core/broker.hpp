@@ -82,7 +82,7 @@ class Broker : base::Pinned {
     // Retention, every minute or so, of a few partitions: what failed. The next call goes on behind
     // them, at once if is_expiring().
     [[nodiscard]] std::vector<base::Error> expire(std::int64_t now, Effects& out);
-    [[nodiscard]] bool is_expiring() const { return expired_.has_value(); }
+    [[nodiscard]] bool is_expiring() const { return expire_next_.has_value(); }
     // A step of compacting a log, which expire() has found to want it. Replies that were made
     // before are sent: the records that they name may lie elsewhere afterwards. True: there is more
     // to do. An error gives it up until the next expire().
@@ -120,12 +120,14 @@ class Broker : base::Pinned {
     void on_answer(std::int64_t now, const GroupCommit::Answer& answer, Effects& out);
     // Answers what can be answered.
     void settle(std::int64_t now, Effects& out);
-    [[nodiscard]] base::Result<void> expire(std::int64_t now, Partition& partition);
+    // True: it has more that is to go.
+    [[nodiscard]] base::Result<bool> expire(std::int64_t now, Partition& partition);
 
     // Logs that want compaction; the first is under way, so that one at a time has its keys in
     // memory.
     std::vector<PartitionId> to_compact_;
-    std::optional<PartitionId> expired_;  // The last one; nothing: the next call is of the first.
+    // Where the next call of expire() goes on; nothing: at the beginning.
+    std::optional<PartitionId> expire_next_;
 
     const Directory& directory_;
     Quotas& quotas_;

@@ -143,10 +143,12 @@ GroupRecord Groups::record_of(const Group& group) {
     value.protocol_type = group.protocol_type;
     value.generation = group.generation;
     value.protocol = group.protocol;
-    if (!group.leader.empty()) value.leader = group.leader;
     value.time = group.state_since;
+    if (group.members.contains(group.leader)) value.leader = group.leader;
     for (const auto& [id, member] : group.members) {
-        const auto* const chosen = group.protocol ? member.find_protocol(*group.protocol) : nullptr;
+        // Before the first generation is agreed on, it has no members that could come back.
+        if (!group.protocol) break;
+        const auto* const chosen = member.find_protocol(*group.protocol);
         value.members.push_back(
             {.id = id,
              .instance = member.instance,
@@ -235,7 +237,8 @@ base::Result<void> Groups::load(base::ByteView key, std::optional<base::ByteView
         }
         const auto content = read_group_value(*value);
         if (!content) return base::fail(content.error());
-        return load_group(*of_group, *content);
+        load_group(*of_group, *content);
+        return {};
     }
     const auto& of_offset = std::get<OffsetKey>(*read);
     const PartitionId id{of_offset.topic, of_offset.partition};
@@ -254,7 +257,7 @@ base::Result<void> Groups::load(base::ByteView key, std::optional<base::ByteView
     return {};
 }
 
-base::Result<void> Groups::load_group(const GroupKey& key, const GroupValue& value) {
+void Groups::load_group(const GroupKey& key, const GroupValue& value) {
     const auto at = groups_.find(key.group);
     Group& group = at != groups_.end() ? at->second : make(0, key.group, {});
     // What an earlier owner of the name committed is not this one's.
@@ -287,9 +290,14 @@ base::Result<void> Groups::load_group(const GroupKey& key, const GroupValue& val
                           group.instances.size() == static_cast<std::size_t>(with_instance) &&
                           (group.leader.empty() || group.members.contains(group.leader)) &&
                           (group.members.empty() || group.protocol);
-    if (is_whole) return {};
-    groups_.erase(group.name);
-    return base::fail(base::Errc::malformed, "a group whose members do not fit one another");
+    if (is_whole) return;
+    // Its members join again. Other groups of the partition, and its own offsets, are not less
+    // good.
+    group.state = GroupState::empty;
+    group.protocol.reset();
+    group.leader.clear();
+    group.members.clear();
+    group.instances.clear();
 }
 
 void Groups::begin(std::int64_t now, std::int32_t partition) {

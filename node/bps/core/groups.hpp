@@ -209,7 +209,7 @@ class Groups : base::Pinned {
                GroupEffects& out);
     // The group of which it was; null: that one is gone.
     [[nodiscard]] Group* find(const StoredGroup& of);
-    [[nodiscard]] base::Result<void> load_group(const GroupKey& key, const GroupValue& value);
+    void load_group(const GroupKey& key, const GroupValue& value);
 
     // groups_join.cpp
     [[nodiscard]] ErrorCode check_join(const JoinGroupRequest& request) const;

@@ -55,7 +55,7 @@ Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
     if (end() > std::numeric_limits<std::int64_t>::max() / 2)
         return storage_error("no offset left");
     const bool is_full = segments_.back().bytes + batch.size() > settings_.segment_bytes;
-    if ((is_full && segments_.back().bytes > 0) || is_aged(now)) {
+    if (is_full && segments_.back().bytes > 0) {
         if (const auto rolled = roll(); !rolled) return storage_error(rolled.error().detail);
     }
     set_place(batch, end(), epochs_.latest());
@@ -83,7 +83,9 @@ base::Result<void> Log::write(const Segment& segment, base::ByteView batch) {
     return written;
 }
 
-// By the time of appending: times that producers choose would end a segment with each batch.
+// By the time of appending: times that producers choose would end a segment with each batch. Ended
+// by retain() alone, since one request may name hundreds of partitions, and each waits for the
+// disk.
 bool Log::is_aged(std::int64_t now) const {
     return settings_.segment_ms >= 0 && segments_.back().bytes > 0 &&
            now - begun_at_ >= settings_.segment_ms;
@@ -168,38 +170,42 @@ bool Log::is_spent(const Segment& segment, std::int64_t now) const {
     const bool is_old = settings_.retention_ms >= 0 && now >= settings_.retention_ms &&
                         segment.kept_time < now - settings_.retention_ms;
     if (is_old) return true;
-    std::uint64_t others = 0;
-    for (const Segment& each : segments_) {
-        if (each.base != segment.base) others += each.bytes;
-    }
     // The last one is written to; its size alone is no reason.
     return settings_.retention_bytes >= 0 && segment.base != segments_.back().base &&
-           others >= static_cast<std::uint64_t>(settings_.retention_bytes);
+           bytes() - segment.bytes >= static_cast<std::uint64_t>(settings_.retention_bytes);
 }
 
-base::Result<void> Log::retain(std::int64_t now, std::int64_t limit) {
-    if (failed_) return {};
+base::Result<bool> Log::retain(std::int64_t now, std::int64_t limit) {
+    if (failed_) return false;
     producers_.expire(now - std::min(now, settings_.producer_expiry_ms));
     if (is_aged(now)) {
-        if (auto rolled = roll(); !rolled) return rolled;
+        if (auto rolled = roll(); !rolled) return base::fail(rolled.error());
         // What is durable already, no sync is going to seal.
-        if (auto sealed = on_synced(durable_end_); !sealed) return sealed;
+        if (auto sealed = on_synced(durable_end_); !sealed) return base::fail(sealed.error());
     }
     const std::int64_t removable = std::min(limit, durable_end_);
-    while (segments_.front().next <= removable && is_spent(segments_.front(), now)) {
-        if (segments_.size() == 1) {
-            if (auto rolled = roll(); !rolled) return rolled;
-        }
-        give_up_compaction();
-        // What its batches say of producers is to stay known.
-        Segment& first = segments_.front();
-        if (auto sealed = first.is_sealed ? base::Result<void>() : seal(first); !sealed) {
-            return sealed;
-        }
-        if (auto gone = remove_segment(first); !gone) return gone;
-        segments_.erase(segments_.begin());
-        start_ = std::max(start_, segments_.front().base);
+    for (std::size_t removed = 0;
+         segments_.front().next <= removable && is_spent(segments_.front(), now);
+         ++removed) {
+        if (removed == kRemovedAtOnce) return true;
+        if (auto gone = remove_first(); !gone) return base::fail(gone.error());
     }
+    return false;
+}
+
+base::Result<void> Log::remove_first() {
+    if (segments_.size() == 1) {
+        if (auto rolled = roll(); !rolled) return rolled;
+    }
+    give_up_compaction();
+    // What its batches say of producers is to stay known.
+    Segment& first = segments_.front();
+    if (auto sealed = first.is_sealed ? base::Result<void>() : seal(first); !sealed) {
+        return sealed;
+    }
+    if (auto gone = remove_segment(first); !gone) return gone;
+    segments_.erase(segments_.begin());
+    start_ = std::max(start_, segments_.front().base);
     return {};
 }
 

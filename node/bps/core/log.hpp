@@ -128,8 +128,9 @@ class Log : base::Pinned {
 
     // Ends the segment that is written to, if it has had its time. Drops segments that are too old
     // or too many, of those whose records are below `limit`, and producers that have not produced
-    // for long.
-    base::Result<void> retain(std::int64_t now, std::int64_t limit);
+    // for long. Each segment takes the disk some time: true, there are more to drop.
+    static constexpr std::size_t kRemovedAtOnce = 2;
+    base::Result<bool> retain(std::int64_t now, std::int64_t limit);
     // Whether as much was added since the last compaction, to full segments below `limit`, as it
     // left.
     [[nodiscard]] bool wants_compaction(std::int64_t limit) const;
@@ -162,6 +163,10 @@ class Log : base::Pinned {
     [[nodiscard]] const Producers& producers() const { return producers_; }
     [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
     void check_invariants() const;
+
+    // Where the files hold no log yet, it is going to begin with this offset: what was before is
+    // deleted, and not only here.
+    static base::Result<void> begin_at(LogFiles& files, std::int64_t offset);
 
   private:
     Log(LogFiles& files, const LogSettings& settings) : files_(files), settings_(settings) {}
@@ -199,6 +204,7 @@ class Log : base::Pinned {
     base::Result<void> seal(Segment& segment);
     base::Result<void> write_snapshot(std::int64_t next_offset, base::ByteView bytes);
     base::Result<void> remove_segment(const Segment& segment);
+    base::Result<void> remove_first();
     // What of a segment is before an offset, in whole batches.
     [[nodiscard]] base::Result<Segment> first_part(const Segment& segment,
                                                    std::int64_t offset) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 namespace bps {
@@ -122,11 +123,17 @@ base::Result<std::optional<Log::TimeHit>> Log::find_time_in(const Segment& segme
 Verdict<std::optional<Log::TimeHit>> Log::find_latest_time(std::int64_t limit,
                                                            const Decompressor& opener) const {
     if (failed_) return refuse(ErrorCode::kafka_storage_error, "the log failed");
-    std::optional<TimeHit> best;
+    // The latest first: times that ascend would have each segment read.
+    std::vector<const Segment*> latest;
+    latest.reserve(segments_.size());
     for (const Segment& segment : segments_) {
-        if (segment.next <= start_ || segment.base >= limit) continue;
-        if (best && segment.max_time <= best->timestamp) continue;
-        const auto hit = latest_in(segment, limit, opener);
+        if (segment.next > start_ && segment.base < limit) latest.push_back(&segment);
+    }
+    std::ranges::stable_sort(latest, std::greater(), &Segment::max_time);
+    std::optional<TimeHit> best;
+    for (const Segment* const segment : latest) {
+        if (best && segment->max_time <= best->timestamp) break;
+        const auto hit = latest_in(*segment, limit, opener);
         if (!hit) return refuse(ErrorCode::kafka_storage_error, hit.error().detail);
         if (*hit && (!best || (*hit)->timestamp > best->timestamp)) best = *hit;
     }

@@ -24,6 +24,16 @@ base::Result<base::Bytes> read_small(const LogFiles& files, std::string_view nam
 
 }  // namespace
 
+base::Result<void> Log::begin_at(LogFiles& files, std::int64_t offset) {
+    if (offset <= 0) return {};
+    const auto list = files.list();
+    if (!list) return base::fail(list.error());
+    const bool is_begun = std::ranges::any_of(
+        *list, [](const LogFiles::File& file) { return base_of(file.name).has_value(); });
+    if (is_begun) return {};
+    return files.replace(kStartFile, pack_offset(offset));
+}
+
 base::Result<Log::Opened> Log::open(LogFiles& files,
                                     const LogSettings& settings,
                                     std::int64_t now) {

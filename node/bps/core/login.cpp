@@ -17,6 +17,12 @@ std::string text_of(const Principal& who) {
     return fmt::format("{}@{}", who.account.to_string(), who.permission.to_string());
 }
 
+// As Antelope's tools have it: an account alone is its permission 'active'.
+bool is_named(std::string_view user, const Principal& who) {
+    const bool is_alone = user.find('@') == user.npos;
+    return (is_alone ? fmt::format("{}@active", user) : user) == text_of(who);
+}
+
 bool is_same(const Principal& one, const Principal& other) {
     return one.account == other.account && one.permission == other.permission;
 }
@@ -156,7 +162,7 @@ Verdict<TokenHolder> Login::admit(std::int64_t now, const SaslMessage& message) 
     auto holder = admit_token(judge_, message.token, now);
     if (!holder) return holder;
     const std::string who = text_of(holder->principal);
-    if (!message.user.empty() && message.user != who) {
+    if (!message.user.empty() && !is_named(message.user, holder->principal)) {
         return refuse(ErrorCode::sasl_authentication_failed,
                       fmt::format("the user is not whom the token is for: give {}", who));
     }

@@ -43,6 +43,18 @@ std::optional<ResponseFrame> answer_unlisted(const RequestHeader& header) {
     return encode_response(header.correlation, 0, response);
 }
 
+std::string why_unlisted(const RequestHeader& header) {
+    std::string why = fmt::format("key {} version {} is not listed", header.key, header.version);
+    for (const Api& api : listed_apis()) {
+        if (api.key != header.key || header.version >= api.version_min) continue;
+        why +=
+            fmt::format("; versions {} to {} are: use api.version.request=true, or a newer client",
+                        api.version_min,
+                        api.version_max);
+    }
+    return why;
+}
+
 std::int32_t Metadata::controller(const Nodes& nodes) const {
     if (nodes.empty()) return -1;
     const std::int32_t self = rights_.settings().broker;

@@ -21,6 +21,8 @@ namespace bps {
 // What a request is answered with whose key or version is not listed: one of ApiVersions with an
 // error, and the list in version 0 (KIP-511). Nothing: its connection is to be closed.
 [[nodiscard]] std::optional<ResponseFrame> answer_unlisted(const RequestHeader& header);
+// Why that connection is closed, for the log.
+[[nodiscard]] std::string why_unlisted(const RequestHeader& header);
 
 // What brokers and topics there are, as far as the caller may see it. Thread: that of the broker;
 // what it is made of outlives it. The answers borrow from it and from `texts`.

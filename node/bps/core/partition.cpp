@@ -42,6 +42,17 @@ base::Result<void> Partition::lead(std::int32_t epoch, std::int32_t insync) {
                                       epoch,
                                       log_->epochs().latest()));
     }
+    if (log_->end() < log_start_of_row_) {
+        // What it takes would be deleted as soon as it is acknowledged.
+        return base::fail(
+            base::Errc::corrupt,
+            fmt::format("the log ends with offset {}, and what is before offset {} was "
+                        "deleted: it is an older copy, all of whose records are "
+                        "deleted; put the newer one back, or, to go on without it, "
+                        "make the directory empty",
+                        log_->end(),
+                        log_start_of_row_));
+    }
     if (epoch > log_->epochs().latest()) {
         if (auto begun = log_->begin_epoch(epoch); !begun) return begun;
     }
@@ -175,9 +186,9 @@ base::Result<void> Partition::follow_log_start() {
     return set_log_start(log_start_of_row_);
 }
 
-base::Result<void> Partition::expire(std::int64_t now) {
+base::Result<bool> Partition::expire(std::int64_t now) {
     // What was deleted when the disk failed.
-    if (auto moved = follow_log_start(); !moved) return moved;
+    if (auto moved = follow_log_start(); !moved) return base::fail(moved.error());
     return log_->retain(now, high_watermark());
 }
 

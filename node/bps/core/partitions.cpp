@@ -24,8 +24,10 @@ std::uint64_t Partitions::stored_of(chain::Name owner) const {
 
 void Partitions::count_stored() {
     stored_.clear();
-    for (const auto& [id, partition] : all)
-        stored_[partition->owner()] += partition->log().bytes();
+    for (const auto& [id, partition] : all) {
+        stored_[partition->owner()] +=
+            partition->log().bytes() + partition->log().producers().bytes();
+    }
 }
 
 }  // namespace bps

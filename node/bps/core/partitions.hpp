@@ -31,8 +31,8 @@ struct Partitions : base::Pinned {
     [[nodiscard]] Verdict<Partition*> get(const Verdict<TopicAccess>& topic,
                                           std::int32_t index) const;
 
-    // Bytes of the records of a tenant's topics: what was there at the last count_stored(), and
-    // what was added since.
+    // Bytes of the records of a tenant's topics, and of what is known of their producers: what was
+    // there at the last count_stored(), and what was added since.
     [[nodiscard]] std::uint64_t stored_of(chain::Name owner) const;
     void add_stored(chain::Name owner, std::uint64_t bytes) { stored_[owner] += bytes; }
     void count_stored();

@@ -107,14 +107,14 @@ void Producers::add(const BatchHeader& placed) {
     }
     if (producer.batches.size() == kBatchesKept) producer.batches.erase(producer.batches.begin());
     producer.batches.push_back(batch_of(placed));
-    if (producers_.size() == kProducersMax) {
-        producers_.erase(by_offset_.begin()->second);
-        by_offset_.erase(by_offset_.begin());
-    }
     insert(placed.producer_id, std::move(producer));
 }
 
 void Producers::insert(std::int64_t id, Producer producer) {
+    if (producers_.size() == kProducersMax) {
+        producers_.erase(by_offset_.begin()->second);
+        by_offset_.erase(by_offset_.begin());
+    }
     by_offset_[producer.batches.back().next_offset] = id;
     producers_[id] = std::move(producer);
 }

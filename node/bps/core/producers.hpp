@@ -33,8 +33,10 @@ struct ProducedBatch {
 class Producers {
   public:
     static constexpr std::size_t kBatchesKept = 5;  // Of each; what a client may have in flight.
-    // Above them the one that produced longest ago is forgotten, as if it had expired.
-    static constexpr std::size_t kProducersMax = 10'000;
+    // Above them the one that produced longest ago is forgotten, as if it had expired: it goes on,
+    // and only what it sends twice after that is not known again. Some 300 bytes each.
+    static constexpr std::size_t kProducersMax = 1'000;
+    static constexpr std::uint64_t kProducerBytes = 300;
 
     // Judges a batch before it is appended, as Kafka does. A batch: this is the one that it
     // repeats, and nothing is to be appended. Nothing: it is in order.
@@ -59,6 +61,8 @@ class Producers {
                                                                std::int64_t next_offset);
 
     [[nodiscard]] std::size_t size() const { return producers_.size(); }
+    // Of memory, about.
+    [[nodiscard]] std::uint64_t bytes() const { return producers_.size() * kProducerBytes; }
     void check_invariants() const;
     friend bool operator==(const Producers&, const Producers&) = default;
 

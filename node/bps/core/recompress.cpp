@@ -21,7 +21,8 @@ Verdict<base::Bytes> recompress(base::ByteView batch,
     if (header->compression() != Compression::none) {
         auto made = opener.decompress(header->compression(), records, rules.bytes_max);
         if (!made) {
-            return refuse(ErrorCode::invalid_record,
+            const bool goes_later = made.error().code == base::Errc::would_block;
+            return refuse(goes_later ? ErrorCode::request_timed_out : ErrorCode::invalid_record,
                           fmt::format("the topic's compression.type asks to compress anew; {}",
                                       made.error().detail));
         }

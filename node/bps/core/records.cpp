@@ -63,16 +63,16 @@ base::Result<base::Bytes> LimitedOpener::decompress(Compression compression,
                                                     base::ByteView bytes,
                                                     std::size_t bytes_max) const {
     const std::size_t most = std::min(bytes_max, bytes_max_ - opened_);
-    if (most == 0) {
-        return base::fail(base::Errc::malformed,
-                          fmt::format("the batches of a request open to more than {} bytes "
-                                      "together; send several requests",
-                                      bytes_max_));
-    }
-    auto opened = opener_.decompress(compression, bytes, most);
+    auto opened = most == 0 ? base::Result<base::Bytes>(base::fail(base::Errc::would_block, ""))
+                            : opener_.decompress(compression, bytes, most);
     // One that is too large has cost as much.
     opened_ += opened ? opened->size() : most;
-    return opened;
+    // Alone it may be small enough.
+    if (opened || most == bytes_max) return opened;
+    return base::fail(base::Errc::would_block,
+                      fmt::format("the batches of a request open to more than {} bytes together; "
+                                  "send several requests",
+                                  bytes_max_));
 }
 
 base::Result<RecordWalk> open_records(base::ByteView batch,

@@ -64,6 +64,9 @@ inline constexpr std::size_t kOpenedBytesMax = 16U << 20U;
 
 // Opens batches, and no more of them together than so many bytes, since a few bytes of a request
 // can ask for much work; then it says malformed. Borrows `opener`.
+//
+// Of decompress(), also would_block: nothing more is left for this batch, which alone may be
+// opened.
 class LimitedOpener final : public Decompressor {
   public:
     LimitedOpener(const Decompressor& opener, std::size_t bytes_max)

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kMaxStaleSetting = "bor.max.stale.ms";
 constexpr std::string_view kInternalPrefix = "__";
+constexpr std::size_t kPrefixBytesMax = 64;  // Of those that are reserved.
 
 // The same for what is not there and for what is not shown.
 tl::unexpected<Refusal> no_such_topic(std::string_view name) {
@@ -81,7 +82,7 @@ void Rights::on_final(std::uint32_t height, std::int64_t time) {
 }
 
 bool Rights::is_stale(std::int64_t stale_max, std::int64_t now) const {
-    return stale_max >= 0 && now - time_ > stale_max;
+    return stale_max >= 0 && age(now) > stale_max;
 }
 
 bool Rights::holds(const rows::Grant& grant, const Principal& caller, const Asked& asked) const {
@@ -121,7 +122,7 @@ Verdict<TopicAccess> Rights::topic(const Principal& caller,
     if (is_stale(max_stale_ms(row), now)) {
         return refuse(ErrorCode::not_leader_or_follower,
                       fmt::format("the last final block is {} ms old; {} of the topic is {}",
-                                  now - time_,
+                                  age(now),
                                   kMaxStaleSetting,
                                   max_stale_ms(row)));
     }
@@ -149,7 +150,8 @@ const rows::Topic* Rights::find_topic(std::string_view name) const {
 }
 
 std::optional<chain::Name> Rights::reserved_by(std::string_view name) const {
-    for (std::size_t size = name.size(); size > 0; --size) {
+    // The contract takes no longer prefix.
+    for (std::size_t size = std::min(name.size(), kPrefixBytesMax); size > 0; --size) {
         const auto at = prefixes_by_text_.find(name.substr(0, size));
         if (at != prefixes_by_text_.end()) return prefixes_.at(at->second).owner;
     }
@@ -173,7 +175,7 @@ Verdict<chain::Name> Rights::group(const Principal& caller,
     }
     if (is_stale(kMaxStaleMs, now)) {
         return refuse(ErrorCode::coordinator_not_available,
-                      fmt::format("the last final block is {} ms old", now - time_));
+                      fmt::format("the last final block is {} ms old", age(now)));
     }
     return of;
 }
@@ -244,7 +246,7 @@ Verdict<void> Rights::delegated(chain::Name owner,
 
 // By the later of both clocks: neither a chain that stands still nor a clock that lags prolongs it.
 Verdict<void> Rights::token(const TokenClaims& claims, std::int64_t now) const {
-    const std::int64_t seconds = std::max(now, time_) / 1'000;
+    const std::int64_t seconds = std::max(now - ahead_, time_) / 1'000;
     if (claims.expires_at <= claims.issued_at ||
         claims.expires_at - claims.issued_at > kTokenSecondsMax) {
         return no_login(fmt::format("a token from {} to {} s; it lasts {} s at most",

@@ -49,6 +49,12 @@ class Rights final : public Access {
     base::Result<void> apply(const RowId& id, std::optional<base::ByteView> value);
     // All of a final block is applied. `time` is the block's, in milliseconds since 1970.
     void on_final(std::uint32_t height, std::int64_t time);
+    // Milliseconds by which the times that are given are ahead of the local clock, which was set
+    // back: they never fall, and what is compared with a block's time or a token's must not wait
+    // for the clock to come up.
+    void set_ahead(std::int64_t ahead) { ahead_ = ahead; }
+    // Of the last final block.
+    [[nodiscard]] std::int64_t age(std::int64_t now) const { return now - ahead_ - time_; }
 
     [[nodiscard]] Verdict<TopicAccess> topic(const Principal& caller,
                                              std::string_view name,
@@ -139,6 +145,7 @@ class Rights final : public Access {
     Settings settings_;
     std::uint32_t height_ = 0;
     std::int64_t time_ = 0;
+    std::int64_t ahead_ = 0;
     std::map<std::uint64_t, rows::Topic> topics_;
     std::map<std::string, std::uint64_t, std::less<>> topics_by_name_;
     std::map<Scoped, rows::Grant> grants_;

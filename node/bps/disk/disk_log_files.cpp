@@ -70,7 +70,17 @@ base::Result<void> sync_all_around(const std::string& directory, node::FileCalls
 
 }  // namespace
 
-base::Result<std::unique_ptr<DiskLogFiles>> DiskLogFiles::open(std::string path, OpenFiles& files) {
+base::Result<dev_t> DiskLogFiles::sync_device_of(const std::string& directory,
+                                                 node::FileCalls& calls) {
+    const auto found = about(directory + "/.");  // It may be a symbolic link.
+    if (!found) return fail(found.error());
+    if (auto synced = sync_all_around(directory, calls); !synced) return fail(synced.error());
+    return found->st_dev;
+}
+
+base::Result<std::unique_ptr<DiskLogFiles>> DiskLogFiles::open(std::string path,
+                                                               OpenFiles& files,
+                                                               std::optional<dev_t> durable_on) {
     while (path.size() > 1 && path.ends_with('/'))
         path.pop_back();
     if (auto made = node::make_directories(path, files.calls()); !made) return fail(made.error());
@@ -83,7 +93,8 @@ base::Result<std::unique_ptr<DiskLogFiles>> DiskLogFiles::open(std::string path,
                         "directory, not in its place");
     }
     std::unique_ptr<DiskLogFiles> opened(new DiskLogFiles(std::move(path), files));
-    if (auto done = opened->take_over(); !done) return fail(done.error());
+    const bool is_durable = durable_on && *durable_on == found->st_dev;
+    if (auto done = opened->take_over(is_durable); !done) return fail(done.error());
     return opened;
 }
 
@@ -91,7 +102,7 @@ DiskLogFiles::~DiskLogFiles() {
     files_.forget_all_in(path_);
 }
 
-base::Result<void> DiskLogFiles::take_over() {
+base::Result<void> DiskLogFiles::take_over(bool is_durable) {
     node::FileCalls& calls = files_.calls();
     auto names = node::list_directory(path_, calls);
     if (!names) return fail(names.error());
@@ -108,7 +119,9 @@ base::Result<void> DiskLogFiles::take_over() {
         if (const auto bytes = file_bytes(path_ + "/" + name); !bytes) return fail(bytes.error());
     }
     if (names->empty()) return node::sync_directory_of(path_, calls);
-    if (auto synced = sync_all_around(path_, calls); !synced) return synced;
+    if (!is_durable) {
+        if (auto synced = sync_all_around(path_, calls); !synced) return synced;
+    }
     for (const std::string& name : *names) {
         if (auto dropped = drop_pages(path_ + "/" + name, calls); !dropped) return dropped;
     }

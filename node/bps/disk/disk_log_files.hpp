@@ -3,7 +3,10 @@
 #include "node/bps/core/log_files.hpp"
 #include "node/bps/disk/open_files.hpp"
 
+#include <sys/types.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +24,13 @@ class DiskLogFiles final : public LogFiles {
   public:
     // Makes the directory if it is not there. What is there is durable, and read from the disk
     // itself, when it returns. `files` outlives this; `path` is in no other object's hands.
-    [[nodiscard]] static base::Result<std::unique_ptr<DiskLogFiles>> open(std::string path,
-                                                                          OpenFiles& files);
+    // `durable_on`: what is there is durable already, if it is on this device.
+    [[nodiscard]] static base::Result<std::unique_ptr<DiskLogFiles>> open(
+        std::string path, OpenFiles& files, std::optional<dev_t> durable_on = std::nullopt);
+    // Makes all durable that is on the device of this directory, which it tells: many logs wait for
+    // the disk once, not each.
+    [[nodiscard]] static base::Result<dev_t> sync_device_of(const std::string& directory,
+                                                            node::FileCalls& calls);
     ~DiskLogFiles() override;
 
     [[nodiscard]] base::Result<std::vector<File>> list() const override;
@@ -44,7 +52,7 @@ class DiskLogFiles final : public LogFiles {
     DiskLogFiles(std::string path, OpenFiles& files) : path_(std::move(path)), files_(files) {}
 
     // Makes what a process before this one left whole and durable.
-    base::Result<void> take_over();
+    base::Result<void> take_over(bool is_durable);
     [[nodiscard]] base::Result<std::string> path_of(std::string_view name) const;
     [[nodiscard]] base::Result<std::shared_ptr<OpenFile>> get(std::string_view name) const;
 

@@ -26,12 +26,16 @@ bool has_replica(const rows::Partition& row, std::int32_t broker) {
     return std::ranges::find(row.replicas, broker, &rows::Replica::broker) != row.replicas.end();
 }
 
+PartitionId id_of(const rows::Partition& row) {
+    return {row.topic, static_cast<std::int32_t>(row.partition)};
+}
+
 }  // namespace
 
 void LocalPartitions::update(std::int64_t now, const std::set<PartitionId>& changed, Effects& out) {
     for (const PartitionId id : changed) {
         if (is_new(id)) {
-            to_make_.insert(id);
+            wait_to_make(id);
         } else {
             update(now, id, out);
         }
@@ -41,8 +45,7 @@ void LocalPartitions::update(std::int64_t now, const std::set<PartitionId>& chan
 bool LocalPartitions::make_some(std::int64_t now, Effects& out) {
     try_again(now);
     for (std::size_t i = 0; i < kMadeAtOnce && !to_make_.empty(); ++i) {
-        const PartitionId id = to_make_.extract(to_make_.begin()).value();
-        update(now, id, out);
+        update(now, next_to_make(), out);
     }
     for (std::size_t i = 0; i < kMadeAtOnce && !to_remove_.empty(); ++i) {
         const PartitionId id = to_remove_.extract(to_remove_.begin()).value();
@@ -55,6 +58,15 @@ bool LocalPartitions::make_some(std::int64_t now, Effects& out) {
         }
     }
     return !to_make_.empty() || !to_remove_.empty();
+}
+
+// Where it fails, each is made durable when it is opened.
+void LocalPartitions::take_over() {
+    const auto on_disk = list_.on_disk();
+    const auto device = DiskLogFiles::sync_device_of(list_.directory(), world_.files.calls());
+    if (!on_disk || !device) return;
+    left_durable_.insert(on_disk->begin(), on_disk->end());
+    device_ = *device;
 }
 
 void LocalPartitions::find_deleted() {
@@ -70,7 +82,22 @@ void LocalPartitions::try_again(std::int64_t now) {
     try_again_ms_ = std::min(2 * try_again_ms_, kTryAgainMsMax);
     try_again_at_ = now + try_again_ms_;
     for (const auto& [id, trouble] : unserved_)
-        to_make_.insert(id);
+        wait_to_make(id);
+}
+
+// By whose they are: those of one who has many do not come before all others.
+void LocalPartitions::wait_to_make(PartitionId id) {
+    const rows::Topic* const topic = world_.rights.find_topic(id.topic);
+    to_make_[topic == nullptr ? chain::Name() : topic->owner].insert(id);
+}
+
+PartitionId LocalPartitions::next_to_make() {
+    auto at = to_make_.upper_bound(made_last_of_);
+    if (at == to_make_.end()) at = to_make_.begin();
+    made_last_of_ = at->first;
+    const PartitionId id = at->second.extract(at->second.begin()).value();
+    if (at->second.empty()) to_make_.erase(at);
+    return id;
 }
 
 // A topic that the chain has not made yet may be of blocks that a recovery gave up, and a partition
@@ -106,7 +133,7 @@ void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
         local = &found->second;
         world_.broker.configure(id, settings);
     } else {
-        const auto made = make(now, id, settings);
+        const auto made = make(now, *row, settings);
         if (!made) return note(now, id, topic->name, made.error().detail);
         local = *made;
     }
@@ -132,11 +159,16 @@ void LocalPartitions::note(std::int64_t now,
 }
 
 base::Result<LocalPartitions::Local*> LocalPartitions::make(std::int64_t now,
-                                                            PartitionId id,
+                                                            const rows::Partition& row,
                                                             const PartitionSettings& settings) {
+    const PartitionId id = id_of(row);
     if (auto checked = list_.check(id); !checked) return base::fail(checked.error());
-    auto files = DiskLogFiles::open(path_of(id), world_.files);
+    // Once: what is opened again may have been written meanwhile.
+    const bool is_durable = left_durable_.erase(id) > 0;
+    auto files = DiskLogFiles::open(path_of(id), world_.files, is_durable ? device_ : std::nullopt);
     if (!files) return base::fail(files.error());
+    if (auto begun = Log::begin_at(**files, row.log_start); !begun)
+        return base::fail(begun.error());
     auto opened = Log::open(**files, settings.log, now);
     if (!opened) return base::fail(opened.error());
     const Log::Findings& findings = opened->findings;
@@ -172,7 +204,7 @@ std::string LocalPartitions::follow(std::int64_t now,
                                     Local& local,
                                     const rows::Partition& row,
                                     Effects& out) {
-    const PartitionId id{row.topic, static_cast<std::int32_t>(row.partition)};
+    const PartitionId id = id_of(row);
     if (row.log_start > local.log_start) {
         local.log_start = row.log_start;
         if (auto set = world_.broker.set_log_start(now, id, row.log_start, out); !set) {

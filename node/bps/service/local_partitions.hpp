@@ -44,6 +44,8 @@ class LocalPartitions final : public RecordFiles {
     LocalPartitions(std::int32_t broker, PartitionList list, const World& world, base::Log log)
         : broker_(broker), list_(std::move(list)), world_(world), log_(log) {}
 
+    // What a process before this one left: one wait for the disk, not one for each partition.
+    void take_over();
     // The final row of this broker has its start: it may lead what is elected in this boot.
     // Nothing: it has another one.
     void set_boot(std::optional<std::uint32_t> boot) { boot_ = boot; }
@@ -75,8 +77,10 @@ class LocalPartitions final : public RecordFiles {
     [[nodiscard]] bool is_new(PartitionId id) const;
     void try_again(std::int64_t now);
     void update(std::int64_t now, PartitionId id, Effects& out);
+    void wait_to_make(PartitionId id);
+    [[nodiscard]] PartitionId next_to_make();
     [[nodiscard]] base::Result<Local*> make(std::int64_t now,
-                                            PartitionId id,
+                                            const rows::Partition& row,
                                             const PartitionSettings& settings);
     void remove(std::int64_t now, PartitionId id, Effects& out);
     // Why it is not served though it should be; empty: it is, or another broker leads it.
@@ -99,8 +103,11 @@ class LocalPartitions final : public RecordFiles {
     std::optional<std::uint32_t> boot_;
     std::map<PartitionId, Local> partitions_;
     std::map<PartitionId, std::string> unserved_;
-    std::set<PartitionId> to_make_;
+    std::map<chain::Name, std::set<PartitionId>> to_make_;  // By their owners.
+    chain::Name made_last_of_;
     std::set<PartitionId> to_remove_;
+    std::set<PartitionId> left_durable_;  // By an earlier process, on this device.
+    std::optional<dev_t> device_;
     std::int64_t save_at_ = 0;
     std::int64_t try_again_at_ = 0;  // Partitions that are not served.
     std::int64_t try_again_ms_ = 0;  // From the last try to that.

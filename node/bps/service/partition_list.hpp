@@ -25,6 +25,7 @@ class PartitionList {
     [[nodiscard]] static base::Result<PartitionList> open(std::string directory,
                                                           const chain::ChainId& chain);
 
+    [[nodiscard]] const std::string& directory() const { return directory_; }
     [[nodiscard]] std::string path_of(PartitionId id) const;
     [[nodiscard]] bool has(PartitionId id) const { return listed_.contains(id); }
     // corrupt: it is listed, and its directory is gone.

@@ -89,6 +89,7 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
                                                                  .files = self.files_,
                                                                  .syncer = *self.syncer_},
                                           log);
+    self.partitions_->take_over();
     self.listener_ =
         std::make_unique<KafkaListener>(self.context_, with.listener, *self.partitions_, log);
     self.counted_.broker = with.rights.broker;
@@ -157,10 +158,11 @@ std::int64_t Service::now() {
     if (shown >= now_) {
         now_ = shown;
         ahead_.reset();
-        return now_;
+    } else {
+        if (!ahead_) ahead_ = Ahead{.since = steady, .from = now_};
+        now_ = ahead_->from + duration_cast<milliseconds>(steady - ahead_->since).count() / 2;
     }
-    if (!ahead_) ahead_ = Ahead{.since = steady, .from = now_};
-    now_ = ahead_->from + duration_cast<milliseconds>(steady - ahead_->since).count() / 2;
+    rights_.set_ahead(now_ - shown);
     return now_;
 }
 
@@ -360,7 +362,7 @@ void Service::publish_figures() {
 
 // Without blocks that become final nobody knows whose rights are taken away meanwhile.
 std::string Service::trouble() {
-    const std::int64_t age = now_ - counted_.rows_time;
+    const std::int64_t age = rights_.age(now_);
     const bool is_stale = start_->boot().has_value() && age > Rights::kMaxStaleMs;
     if (std::exchange(is_stale_, is_stale) != is_stale) {
         if (is_stale) {

@@ -71,6 +71,21 @@ TEST_CASE("an offset is committed, and seen, when it is durable", "[bps][groups]
     CHECK(*all.topics[0].partitions.at(0).metadata == "m");
 }
 
+TEST_CASE("a commit before the first generation leaves a group that can be read again",
+          "[bps][groups]") {
+    GroupFixture f(500);
+    auto member = f.new_member();
+    (void)f.join(member);  // It waits for others.
+    member.generation = 0;
+    CHECK(f.commit(member, 7) == ErrorCode::none);
+    f.restart();
+    CHECK(f.is_there());
+    CHECK(f.group().members.empty());
+    CHECK(f.offset() == 7);
+    CHECK(f.group().owner == f.tenant);
+    CHECK(f.commit(kNobody, 8) == ErrorCode::none);
+}
+
 TEST_CASE("who may commit, and when", "[bps][groups]") {
     GroupFixture f;
     CHECK(f.commit({"x", {}, 1}, 1) == ErrorCode::illegal_generation);

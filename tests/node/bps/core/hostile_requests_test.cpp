@@ -198,10 +198,18 @@ TEST_CASE("batches are opened up to what a request may, and then said to be too 
     CHECK(opener.decompress(bps::Compression::gzip, batch, 1'000)->size() == 40);
     CHECK(opener.decompress(bps::Compression::gzip, batch, 1'000)->size() == 40);
     CHECK(opener.opened() == 80);
-    CHECK(opener.decompress(bps::Compression::gzip, batch, 1'000).error().detail == "too much");
+    // One that is too large by itself; then one that does not fit into what is left, and one for
+    // which nothing is left.
+    CHECK(opener.decompress(bps::Compression::gzip, batch, 10).error().detail == "too much");
+    CHECK(opener.opened() == 90);
+    for (int i = 0; i < 2; ++i) {
+        const auto later = opener.decompress(bps::Compression::gzip, batch, 1'000);
+        CHECK(later.error().code == base::Errc::would_block);
+        CHECK(
+            later.error().detail ==
+            "the batches of a request open to more than 100 bytes together; send several requests");
+    }
     CHECK(opener.opened() == 100);
-    CHECK(opener.decompress(bps::Compression::gzip, batch, 1'000).error().detail ==
-          "the batches of a request open to more than 100 bytes together; send several requests");
 }
 
 TEST_CASE("a token for topics uses groups if it may read, and administers none", "[bps][hostile]") {

@@ -55,6 +55,16 @@ inline void sync(bps::Log& log, SimulatedFiles& files) {
     log.check_invariants();
 }
 
+// All that is to go, which takes some calls.
+inline void retain(bps::Log& log, std::int64_t now, std::int64_t limit) {
+    while (true) {
+        const auto more = log.retain(now, limit);
+        REQUIRE(more.has_value());
+        log.check_invariants();
+        if (!*more) return;
+    }
+}
+
 // The bytes that a fetch would carry.
 inline base::Bytes fetched(const SimulatedFiles& files, const bps::StoredRecords& records) {
     const bps::Segment segment{.base = static_cast<std::int64_t>(records.segment)};

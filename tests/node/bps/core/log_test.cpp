@@ -225,9 +225,9 @@ TEST_CASE("records without a time are kept as long as others", "[bps][log]") {
     for (int i = 0; i < 20; ++i)
         append(*log, record("value", -1), 1'000);
     sync(*log, files);
-    REQUIRE(log->retain(1'100, log->end()).has_value());
+    support::retain(*log, 1'100, log->end());
     CHECK(log->start() == 0);
-    REQUIRE(log->retain(1'101, log->end()).has_value());
+    support::retain(*log, 1'101, log->end());
     CHECK(log->start() == 20);
 }
 
@@ -291,11 +291,11 @@ TEST_CASE("old and too many segments go, the last one too", "[bps][log]") {
             append(*log, record("value", i == 3 ? 1'000'000 : i), i);
         }
         sync(*log, files);
-        REQUIRE(log->retain(110, log->end()).has_value());
+        support::retain(*log, 110, log->end());
         CHECK(log->start() > 3);
         CHECK(log->start() < 20);
         CHECK(log->segments().front().kept_time >= 10);
-        REQUIRE(log->retain(1'000, log->end()).has_value());
+        support::retain(*log, 1'000, log->end());
         CHECK(log->start() == 20);
         CHECK(log->end() == 20);
         CHECK(open_log(files, settings)->end() == 20);
@@ -307,7 +307,7 @@ TEST_CASE("old and too many segments go, the last one too", "[bps][log]") {
             append(*log, record("value"));
         }
         sync(*log, files);
-        REQUIRE(log->retain(0, log->end()).has_value());
+        support::retain(*log, 0, log->end());
         std::uint64_t bytes = 0;
         for (const bps::Segment& segment : log->segments()) {
             bytes += segment.bytes;
@@ -322,10 +322,69 @@ TEST_CASE("old and too many segments go, the last one too", "[bps][log]") {
             append(*log, record("value"));
         }
         sync(*log, files);
-        REQUIRE(log->retain(1'000, 7).has_value());
+        support::retain(*log, 1'000, 7);
         CHECK(log->start() <= 7);
         CHECK(log->start() > 0);
     }
+}
+
+TEST_CASE("few segments go at a time", "[bps][log]") {
+    SimulatedFiles files;
+    bps::LogSettings settings = small_segments();
+    settings.retention_ms = 100;
+    const auto log = open_log(files, settings);
+    for (int i = 0; i < 60; ++i)
+        append(*log, record("value"));
+    sync(*log, files);
+    std::size_t left = log->segments().size();
+    REQUIRE(left > 10);
+    for (bool has_more = true; has_more;) {
+        const auto more = log->retain(1'000, log->end());
+        REQUIRE(more.has_value());
+        has_more = *more;
+        const std::size_t now = log->segments().size();
+        CHECK(now + bps::Log::kRemovedAtOnce >= left);
+        CHECK((now < left || !has_more));
+        left = now;
+    }
+    CHECK(log->start() == 60);
+}
+
+TEST_CASE("the greatest time of all is found without reading each segment", "[bps][log]") {
+    SimulatedFiles files;
+    const auto log = open_log(files, small_segments());
+    for (int i = 0; i < 100; ++i)
+        append(*log, record("value", i));
+    sync(*log, files);
+    REQUIRE(log->segments().size() >= 20);
+    const std::size_t before = files.reads();
+    const auto hit = log->find_latest_time(log->end(), support::NoDecompressor());
+    REQUIRE(hit.has_value());
+    REQUIRE(hit->has_value());
+    CHECK((*hit)->offset == 99);
+    CHECK(files.reads() - before <= 4);
+    // Of some with the same time the first; and of those that may be seen.
+    append(*log, record("value", 99));
+    CHECK((*log->find_latest_time(log->end(), support::NoDecompressor()))->offset == 99);
+    CHECK((*log->find_latest_time(50, support::NoDecompressor()))->offset == 49);
+}
+
+TEST_CASE("a log whose records are all deleted, and lost, goes on where they ended", "[bps][log]") {
+    SimulatedFiles files;
+    REQUIRE(bps::Log::begin_at(files, 0));
+    CHECK(files.list()->empty());
+    REQUIRE(bps::Log::begin_at(files, 7));
+    {
+        const auto log = open_log(files, small_segments());
+        CHECK(log->start() == 7);
+        CHECK(append(*log, record("a")) == 7);
+        sync(*log, files);
+    }
+    // Not where there is one.
+    REQUIRE(bps::Log::begin_at(files, 100));
+    const auto again = open_log(files, small_segments());
+    CHECK(again->start() == 7);
+    CHECK(again->end() == 8);
 }
 
 TEST_CASE("a segment ends when it has had its time", "[bps][log]") {
@@ -337,32 +396,36 @@ TEST_CASE("a segment ends when it has had its time", "[bps][log]") {
     append(*log, record("a", 5), 1'000);
     append(*log, record("b", 1'700'000'000'000), 1'099);
     CHECK(log->segments().size() == 1);
-    SECTION("with the next batch") {
+    SECTION("not by a batch, many of which may come together") {
         append(*log, record("c", 5), 1'100);
+        CHECK(log->segments().size() == 1);
+        support::retain(*log, 1'100, log->end());
         REQUIRE(log->segments().size() == 2);
-        CHECK(log->segments().back().base == 2);
+        CHECK(log->segments().back().base == 3);
         append(*log, record("d", 5), 1'199);
+        support::retain(*log, 1'199, log->end());
         CHECK(log->segments().size() == 2);
     }
-    SECTION("without one, and is sealed") {
+    SECTION("and is sealed") {
         sync(*log, files);
-        REQUIRE(log->retain(1'099, log->end()).has_value());
+        support::retain(*log, 1'099, log->end());
         CHECK(log->segments().size() == 1);
-        REQUIRE(log->retain(1'100, log->end()).has_value());
+        support::retain(*log, 1'100, log->end());
         REQUIRE(log->segments().size() == 2);
         CHECK(log->segments().front().is_sealed);
         // One without records has no age.
-        REQUIRE(log->retain(5'000, log->end()).has_value());
+        support::retain(*log, 5'000, log->end());
         CHECK(log->segments().size() == 2);
     }
     SECTION("after a restart by the time of its records") {
         sync(*log, files);
         log = open_log(files, settings, 1'050);
-        append(*log, record("c", 5), 1'051);
+        support::retain(*log, 1'051, log->end());
         CHECK(log->segments().size() == 2);
-        append(*log, record("d", 5), 1'150);
+        append(*log, record("c", 5), 1'060);
+        support::retain(*log, 1'159, log->end());
         CHECK(log->segments().size() == 2);
-        append(*log, record("e", 5), 1'151);
+        support::retain(*log, 1'160, log->end());
         CHECK(log->segments().size() == 3);
     }
 }
@@ -379,11 +442,11 @@ TEST_CASE("deleted records stay deleted", "[bps][log]") {
     CHECK(log->delete_records(5, 20).value() == 7);
     CHECK(code_of(log->find(6, kAll, 100)) == ErrorCode::offset_out_of_range);
     CHECK(open_log(files, small_segments())->start() == 7);
-    REQUIRE(log->retain(0, 20).has_value());
+    support::retain(*log, 0, 20);
     CHECK(log->segments().front().base > 3);
     CHECK(log->start() == 7);
     CHECK(log->delete_records(-1, 20).value() == 20);
-    REQUIRE(log->retain(0, 20).has_value());
+    support::retain(*log, 0, 20);
     CHECK(open_log(files, small_segments())->end() == 20);
 }
 
@@ -523,7 +586,7 @@ TEST_CASE("a segment that a dead process filled leaves its producers when it goe
     {
         const auto log = open_log(files, settings, 100'000);
         sync(*log, files);
-        REQUIRE(log->retain(100'000, log->end()).has_value());
+        support::retain(*log, 100'000, log->end());
         REQUIRE(log->start() == 2);
     }
     CHECK(open_log(files, settings)->producers().size() == 3);

@@ -196,16 +196,25 @@ TEST_CASE("a wrong PLAIN login has one answer, and the connection ends", "[bps][
     (void)other.handshake("PLAIN");
     CHECK(other.authenticate(zero + "bob@active" + zero + other.token()).error_message ==
           "the user is not whom the token is for: give alice@active");
-    Client same;
-    (void)same.handshake("PLAIN");
-    CHECK(same.authenticate("alice@active" + zero + "alice@active" + zero + same.token())
-              .error_code == ErrorCode::none);
+    for (const std::string& user :
+         {"alice@active" + zero + "alice@active", zero + "alice", "alice" + zero + "alice"}) {
+        Client same;
+        (void)same.handshake("PLAIN");
+        CHECK(same.authenticate(user + zero + same.token()).error_code == ErrorCode::none);
+    }
+    for (const std::string user : {"alic", "alice@", "alice@owner", "alice@active@", "@active"}) {
+        Client near;
+        (void)near.handshake("PLAIN");
+        CHECK(near.authenticate(zero + user + zero + near.token()).error_code ==
+              ErrorCode::sasl_authentication_failed);
+    }
 }
 
 TEST_CASE("OAUTHBEARER lets in, with and without a user and extensions", "[bps][login]") {
     for (const std::string& prefix : {std::string("n,,\x01"),
                                       std::string("y,,\x01"),
                                       std::string("n,a=alice@active,\x01"),
+                                      std::string("n,a=alice,\x01"),
                                       std::string("n,,\x01host=broker.example\x01port=9092\x01")}) {
         Client client;
         const auto answer = client.oauth(prefix + "auth=Bearer " + client.token() + kEnd);

@@ -76,6 +76,14 @@ TEST_CASE("the versions are those that are listed, also for who asks in a later 
                     .has_value());
     CHECK_FALSE(bps::answer_unlisted({.key = 24, .version = 0, .correlation = 7, .client_id = {}})
                     .has_value());
+    const auto why = [](std::int16_t key, std::int16_t version) {
+        return bps::why_unlisted(
+            {.key = key, .version = version, .correlation = 7, .client_id = {}});
+    };
+    CHECK(why(24, 0) == "key 24 version 0 is not listed");
+    CHECK(why(3, 100) == "key 3 version 100 is not listed");
+    const std::string hint = ": use api.version.request=true, or a newer client";
+    CHECK(why(2, 0) == "key 2 version 0 is not listed; versions 1 to 7 are" + hint);
 }
 
 TEST_CASE("clients are told of what they may see", "[bps][metadata]") {

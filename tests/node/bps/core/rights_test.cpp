@@ -205,6 +205,10 @@ TEST_CASE("rows that are too old are not acted on", "[bps][rights]") {
           ErrorCode::coordinator_not_available);
     view.rights.on_final(101, kNow + 60'001);
     CHECK(at("a.one", 60'001) == ErrorCode::none);
+    // The clock was set back by 1,000 s, and the times that are given were not.
+    view.rights.set_ahead(1'000'000);
+    CHECK(at("a.one", 1'120'001) == ErrorCode::none);
+    CHECK(at("a.one", 1'120'002) == ErrorCode::not_leader_or_follower);
 }
 
 TEST_CASE("a group is its owner's, and whose he lets in", "[bps][rights]") {

@@ -29,6 +29,7 @@ class SimulatedFiles final : public bps::LogFiles {
     [[nodiscard]] base::Result<base::Bytes> read(std::string_view name,
                                                  std::uint64_t position,
                                                  std::size_t bytes) const override {
+        ++reads_;
         const auto at = files_.find(std::string(name));
         if (at == files_.end()) return base::fail(base::Errc::not_found, std::string(name));
         const base::Bytes& all = at->second.bytes;
@@ -109,6 +110,9 @@ class SimulatedFiles final : public bps::LogFiles {
     [[nodiscard]] base::Bytes& content(const std::string& name) { return files_.at(name).bytes; }
     [[nodiscard]] bool has(const std::string& name) const { return files_.contains(name); }
 
+    // Calls of read().
+    [[nodiscard]] std::size_t reads() const { return reads_; }
+
   private:
     struct Content {
         base::Bytes bytes;
@@ -143,6 +147,7 @@ class SimulatedFiles final : public bps::LogFiles {
     std::uint64_t writes_ = 0;
     std::uint64_t dies_at_ = kNever;
     bool is_full_ = false;
+    mutable std::size_t reads_ = 0;
 };
 
 }  // namespace support

@@ -60,7 +60,7 @@ TEST_CASE("a partition that was listed and has no directory is lost", "[bps][ser
     CHECK(lost.error().code == base::Errc::corrupt);
     CHECK(lost.error().detail ==
           (directory / "4000000000-1") +
-              " is gone, with its records: put it back; to go on without them, from offset 0 on, "
+              " is gone, with its records: put it back; to go on without them, "
               "make it as an empty directory");
     make(list, kOther);
     CHECK(list.check(kOther));

@@ -97,11 +97,11 @@ class ServedBroker : base::Pinned {
         return code_at(ask(0, 3, body.take()), kOneTopic);
     }
     // An answer to Fetch: its code, then records as they are stored.
-    std::pair<ErrorCode, std::string> fetch() {
-        const std::string answer = ask(1, 4, fetch_body(0));
+    std::pair<ErrorCode, std::string> fetch(std::int64_t offset = 0) {
+        const std::string answer = ask(1, 4, fetch_body(0, offset));
         return {code_at(answer, 4 + kOneTopic), answer};
     }
-    static base::Bytes fetch_body(std::int32_t max_wait_ms) {
+    static base::Bytes fetch_body(std::int32_t max_wait_ms, std::int64_t offset = 0) {
         bps::Writer body;
         body.integer<std::int32_t>(-1);
         body.integer(max_wait_ms);
@@ -109,7 +109,7 @@ class ServedBroker : base::Pinned {
         body.integer<std::int32_t>(1 << 20);
         body.integer<std::int8_t>(0);
         begin_topic(body);
-        body.integer<std::int64_t>(0);
+        body.integer(offset);
         body.integer<std::int32_t>(1 << 20);
         return body.take();
     }
@@ -452,6 +452,35 @@ TEST_CASE("a partition whose directory is lost is not begun anew", "[bps][servic
     chain.put(chain.partition({7, 0}), bps::PartitionId{7, 0}.log());
     REQUIRE(broker.leads());
     CHECK(tests::soon([&] { return has(broker.fetch().second, "the first"); }));
+}
+
+TEST_CASE("a partition that is lost goes on above what was deleted of it", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    {
+        ServedBroker broker(chain, directory.path());
+        broker.begin_to_lead();
+        for (const char* each : {"one", "two", "three"})
+            REQUIRE(broker.produce(each) == ErrorCode::none);
+    }
+    auto row = chain.partition({7, 0});
+    row.log_start = 5;  // As two more were there, and all of them deleted.
+    chain.put(row, bps::PartitionId{7, 0}.log());
+    const auto is_unserved = [](ServedBroker& broker) {
+        return broker.log.has(
+            "the log ends with offset 3, and what is before offset 5 was deleted");
+    };
+    {
+        ServedBroker broker(chain, directory.path());
+        REQUIRE(tests::soon([&] { return is_unserved(broker); }));
+        CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
+    }
+    std::filesystem::remove_all(directory / "7-0");
+    std::filesystem::create_directory(directory / "7-0");
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return broker.produce("kept") == ErrorCode::none; }));
+    CHECK(broker.fetch(0).first == ErrorCode::offset_out_of_range);
+    CHECK(has(broker.fetch(5).second, "kept"));
 }
 
 TEST_CASE_METHOD(LeadingBroker,
