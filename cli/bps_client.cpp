@@ -286,6 +286,13 @@ base::Error explained(const Session& session,
     // A broker closes the connection of who asks before a login.
     const bool may_want_login = who_asks(arguments).empty() && !arguments.has("cert") &&
                                 error.reason.find("isconnected") != std::string::npos;
+    if (error.reason.find("certificate verify failed") != std::string::npos) {
+        return {Errc::invalid,
+                fmt::format("{}: a broker's certificate is not signed by whom this command trusts; "
+                            "--tls-ca FILE names who signed it, such as ca.pem of the folder where "
+                            "'bor-cli network up --broker-host' ran",
+                            error.reason)};
+    }
     return {Errc::unavailable,
             fmt::format("no answer from a broker: {}; is one up ('bor-cli bps brokers')?{}",
                         error.reason,

@@ -25,7 +25,7 @@ std::string_view word_of_operation(std::uint64_t operation) {
 }
 
 // ACCOUNT or ACCOUNT@PERMISSION; without one any permission has it.
-base::Result<std::pair<std::string, std::string>> grantee_of(const std::string& text) {
+base::Result<std::pair<std::string, std::string>> grantee_from(const std::string& text) {
     if (text.find('@') == std::string::npos) return std::pair(text, std::string());
     const auto level = permission_from(text);
     if (!level) return fail(level.error());
@@ -39,7 +39,7 @@ base::Result<void> grant(const Session& session, const Arguments& arguments) {
         return fail(Errc::invalid,
                     fmt::format("'{}' is no right: produce, consume or admin", word));
     }
-    const auto to = grantee_of(arguments.at("account"));
+    const auto to = grantee_from(arguments.at("account"));
     if (!to) return fail(to.error());
     const auto first = arguments.number("from", 0, 0, UINT32_MAX);
     if (!first) return fail(first.error());
@@ -63,16 +63,71 @@ base::Result<void> grant(const Session& session, const Arguments& arguments) {
                        {"last", *last}}}});
 }
 
-base::Result<void> revoke(const Session& session, const Arguments& arguments) {
+constexpr std::size_t kRevokedAtOnce = 128;  // By one action of the contract.
+constexpr std::array<std::string_view, 3> kRevokedBy = {"name", "account", "right"};
+
+std::string name_of(const Json& grant) {
+    return text_of(grant, "name") + (number_of(grant, "prefixed") != 0 ? "*" : "");
+}
+
+std::string grantee_of(const Json& grant) {
+    const std::string permission = text_of(grant, "permission");
+    const std::string account = text_of(grant, "account");
+    return permission.empty() ? account : fmt::format("{}@{}", account, permission);
+}
+
+// As 'bps grants' shows them. An account alone means its permissions, too.
+bool is_meant(const Json& grant, const Arguments& arguments) {
+    const std::string to = arguments.get("account");
+    return (!arguments.has("name") || arguments.get("name") == name_of(grant)) &&
+           (to.empty() || to == grantee_of(grant) || to == text_of(grant, "account")) &&
+           (!arguments.has("right") ||
+            arguments.get("right") == word_of_operation(number_of(grant, "operation")));
+}
+
+// Their numbers.
+base::Result<Json> grants_meant(const Session& session, const Arguments& arguments) {
+    const std::string owner = arguments.at("owner");
+    const auto rows = bps_rows(session, arguments, owner, "grants");
+    if (!rows) return fail(rows.error());
+    Json ids = Json::array();
+    for (const Json& each : *rows) {
+        if (is_meant(each, arguments)) ids.push_back(number_of(each, "id"));
+    }
+    if (!ids.empty()) return ids;
+    return fail(Errc::not_found,
+                fmt::format("{0} has no such grant; 'bor-cli bps grants {0}' shows all", owner));
+}
+
+base::Result<Json> grants_typed(const Arguments& arguments) {
     Json ids = Json::array();
     for (const std::string& text : arguments.rest()) {
         const auto id = whole_number("the number of a grant", text, 0, UINT64_MAX);
         if (!id) return fail(id.error());
         ids.push_back(*id);
     }
+    return ids;
+}
+
+base::Result<void> revoke(const Session& session, const Arguments& arguments) {
+    const bool is_by_terms =
+        std::ranges::any_of(kRevokedBy, [&](std::string_view each) { return arguments.has(each); });
+    if (is_by_terms != arguments.rest().empty()) {
+        return fail(Errc::invalid,
+                    "which grants? Give their numbers, of 'bps grants', or --name, --account and "
+                    "--right of those that are meant");
+    }
+    const auto ids = is_by_terms ? grants_meant(session, arguments) : grants_typed(arguments);
+    if (!ids) return fail(ids.error());
     const std::string owner = arguments.at("owner");
-    return send_bps(
-        session, arguments, "revoke", owner, {{"by", owner}, {"owner", owner}, {"grants", ids}});
+    for (std::size_t at = 0; at < ids->size(); at += kRevokedAtOnce) {
+        Json some = Json::array();
+        for (std::size_t i = at; i < std::min(at + kRevokedAtOnce, ids->size()); ++i)
+            some.push_back((*ids)[i]);
+        const Json data = {{"by", owner}, {"owner", owner}, {"grants", std::move(some)}};
+        if (auto sent = send_bps(session, arguments, "revoke", owner, data); !sent) return sent;
+    }
+    return {};
 }
 
 std::string heights_of(const Json& grant) {
@@ -83,14 +138,12 @@ std::string heights_of(const Json& grant) {
 }
 
 void print_grant(const Json& row) {
-    const std::string account = text_of(row, "account");
-    const std::string permission = text_of(row, "permission");
     fmt::print("{:>8} {:<22} {:<8} {:<6} {:<40} {}\n",
                shown(row, "id"),
-               permission.empty() ? account : fmt::format("{}@{}", account, permission),
+               grantee_of(row),
                word_of_operation(number_of(row, "operation")),
                number_of(row, "resource") == 0 ? "topic" : "group",
-               text_of(row, "name") + (number_of(row, "prefixed") != 0 ? "*" : ""),
+               name_of(row),
                heights_of(row));
 }
 
@@ -168,11 +221,14 @@ void add_bps_right_commands(std::vector<Command>& commands) {
                                           {"from", 0, "HEIGHT", "from this block on"},
                                           {"to", 0, "HEIGHT", "up to this block"}}),
                         grant});
-    commands.push_back({"bps revoke",
-                        "Take grants back",
-                        {owner, {"grants", "their numbers, of 'bps grants'", false, true}},
-                        with_bps_options({}),
-                        revoke});
+    commands.push_back(
+        {"bps revoke",
+         "Take grants back",
+         {owner, {"grants", "their numbers, of 'bps grants'", true, true}},
+         with_bps_options({{"name", 0, "NAME", "instead: all of this topic or group"},
+                           {"account", 0, "ACCOUNT[@PERMISSION]", "all that it was given"},
+                           {"right", 0, "RIGHT", "all of this right"}}),
+         revoke});
     commands.push_back(
         {"bps grants", "Show what an owner granted", {owner}, {bps_contract_option()}, grants});
     commands.push_back({"bps reserve",

@@ -66,6 +66,23 @@ base::Result<ChainNow> chain_now(const Session& session) {
                     .head = head->seconds};
 }
 
+// Why no key could satisfy the permission, whatever the wallet has; empty: it is there.
+std::string why_no_permission(const Session& session, const TokenWish& wish) {
+    const std::string account = wish.account.to_string();
+    const auto row = call(session.url, "/v1/chain/get_account", {{"account_name", account}});
+    if (!row) {
+        const bool is_unknown = row.error().code != Errc::unavailable;
+        return is_unknown ? fmt::format("the chain has no account '{}'", account) : "";
+    }
+    for (const Json& each : list_of(*row, "permissions")) {
+        if (text_of(each, "perm_name") == wish.permission.to_string()) return "";
+    }
+    return fmt::format("{} has no permission '{}': 'bor-cli get account {}' shows all",
+                       account,
+                       wish.permission.to_string(),
+                       account);
+}
+
 // The wallet's keys that satisfy the permission: those that the node would want for an action by
 // it.
 base::Result<Json> keys_for(const Session& session, const TokenWish& wish) {
@@ -73,6 +90,9 @@ base::Result<Json> keys_for(const Session& session, const TokenWish& wish) {
     asked.actions.push_back({wish.account, {}, {{wish.account, wish.permission}}, {}});
     auto keys = required_keys(session, asked);
     if (keys || keys.error().code == Errc::unavailable) return keys;
+    if (std::string why = why_no_permission(session, wish); !why.empty()) {
+        return fail(Errc::invalid, "no token: " + std::move(why));
+    }
     return fail(Errc::invalid,
                 fmt::format("no token for {}@{}: the open keys of the wallet at {} do not satisfy "
                             "it ('bor-cli wallet keys' shows them): {}",

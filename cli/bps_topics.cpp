@@ -210,28 +210,61 @@ base::Result<void> topic_show(const Session& session, const Arguments& arguments
     return {};
 }
 
-// The topic that is named, and an action of its owner on it.
+// An action of the topic's owner on it.
 base::Result<void> send_of_owner(const Session& session,
                                  const Arguments& arguments,
+                                 const Json& topic,
                                  const std::string& action,
-                                 const Json& more) {
-    const auto topic = bps_topic(session, arguments, arguments.at("name"));
-    if (!topic) return fail(topic.error());
-    const std::string owner = text_of(*topic, "owner");
-    Json data = more;
+                                 Json data) {
+    const std::string owner = text_of(topic, "owner");
     data["by"] = owner;
-    data["topic"] = number_of(*topic, "id");
+    data["topic"] = number_of(topic, "id");
     return send_bps(session, arguments, action, owner, data);
 }
 
+// Those that the topic has, but for what is given or unset: the contract takes all of them at once.
+base::Result<Json> settings_after(const Json& topic, const Arguments& arguments) {
+    auto given = settings_of(arguments);
+    if (!given) return given;
+    std::vector<std::string> unset = arguments.all("unset");
+    for (const Json& each : *given) {
+        const std::string name = text_of(each, "name");
+        if (std::ranges::find(unset, name) == unset.end()) continue;
+        return fail(Errc::invalid,
+                    fmt::format("--set {0}=... and --unset {0}: give one of them", name));
+    }
+    for (const Json& each : list_of(topic, "settings")) {
+        const std::string name = text_of(each, "name");
+        const bool is_unset = std::erase(unset, name) > 0;
+        const bool is_given = std::ranges::any_of(
+            *given, [&](const Json& other) { return text_of(other, "name") == name; });
+        if (!is_unset && !is_given) given->push_back(each);
+    }
+    if (unset.empty()) return given;
+    return fail(Errc::invalid,
+                fmt::format("--unset {}: the topic does not have this setting; 'bor-cli bps topic "
+                            "show {}' shows those that it has",
+                            unset.front(),
+                            text_of(topic, "name")));
+}
+
 base::Result<void> topic_alter(const Session& session, const Arguments& arguments) {
-    const auto settings = settings_of(arguments);
+    if (!arguments.has("set") && !arguments.has("unset")) {
+        return fail(Errc::invalid,
+                    "nothing to alter: --set NAME=VALUE gives a setting a value, --unset NAME its "
+                    "default again");
+    }
+    const auto topic = bps_topic(session, arguments, arguments.at("name"));
+    if (!topic) return fail(topic.error());
+    const auto settings = settings_after(*topic, arguments);
     if (!settings) return fail(settings.error());
-    return send_of_owner(session, arguments, "altertopic", {{"settings", *settings}});
+    return send_of_owner(session, arguments, *topic, "altertopic", {{"settings", *settings}});
 }
 
 base::Result<void> topic_delete(const Session& session, const Arguments& arguments) {
-    return send_of_owner(session, arguments, "deletetopic", Json::object());
+    const auto topic = bps_topic(session, arguments, arguments.at("name"));
+    if (!topic) return fail(topic.error());
+    return send_of_owner(session, arguments, *topic, "deletetopic", Json::object());
 }
 
 base::Result<void> topic_extend(const Session& session, const Arguments& arguments) {
@@ -242,7 +275,9 @@ base::Result<void> topic_extend(const Session& session, const Arguments& argumen
     if (!replicas) return fail(replicas.error());
     const auto assignment = assignment_of(session, arguments, *more, *replicas);
     if (!assignment) return fail(assignment.error());
-    return send_of_owner(session, arguments, "addparts", {{"assignment", *assignment}});
+    const auto topic = bps_topic(session, arguments, arguments.at("name"));
+    if (!topic) return fail(topic.error());
+    return send_of_owner(session, arguments, *topic, "addparts", {{"assignment", *assignment}});
 }
 
 }  // namespace
@@ -266,11 +301,12 @@ void add_bps_topic_commands(std::vector<Command>& commands) {
                         {name},
                         {bps_contract_option()},
                         topic_show});
-    commands.push_back({"bps topic alter",
-                        "Replace all settings of a topic",
-                        {name},
-                        with_bps_options({set}),
-                        topic_alter});
+    commands.push_back(
+        {"bps topic alter",
+         "Change settings of a topic; those that are not named stay",
+         {name},
+         with_bps_options({set, {"unset", 0, "NAME", "back to the default; several times"}}),
+         topic_alter});
     commands.push_back({"bps topic extend",
                         "Add partitions to a topic",
                         {name, {"partitions", "how many more"}},

@@ -105,7 +105,7 @@ base::Result<KeyAndCertificate> make(const char* name,
     return made;
 }
 
-std::string text_of(BIO& bio) {
+std::string contents_of(BIO& bio) {
     char* bytes = nullptr;
     const long size = BIO_get_mem_data(&bio, &bytes);
     return {bytes, static_cast<std::size_t>(std::max(size, 0L))};
@@ -118,7 +118,7 @@ base::Result<Certified> to_pem(X509& certificate, EVP_PKEY& key) {
         shown != nullptr && secret != nullptr && PEM_write_bio_X509(shown.get(), &certificate) &&
         PEM_write_bio_PrivateKey(secret.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) == 1;
     if (!is_written) return failed("a certificate was not written");
-    return Certified{.certificate = text_of(*shown), .key = text_of(*secret)};
+    return Certified{.certificate = contents_of(*shown), .key = contents_of(*secret)};
 }
 
 }  // namespace

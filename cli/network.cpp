@@ -415,6 +415,7 @@ base::Result<void> start_again(const Session& session,
     // Also without the wallet: the chain needs none.
     if (auto up = start_nodes(dir, *file, more); !up) add_failure(outcome, up.error());
     if (auto written = file->write(dir); !written) return written;
+    wait_for_brokers(*file);
     // Also if one does not come up: the others run.
     (void)print_network(*file, session);
     return outcome;

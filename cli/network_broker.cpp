@@ -36,6 +36,7 @@ constexpr const char* kAuthorityKeyFile = "ca.key";
 constexpr const char* kCertificateFile = "broker.pem";
 constexpr const char* kCertificateKeyFile = "broker-tls.key";
 constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kRestartPatience = std::chrono::seconds(10);
 constexpr auto kLookAgainAfter = std::chrono::milliseconds(100);
 
 // Beside the programs: of a build, or of the package.
@@ -159,6 +160,13 @@ base::Result<void> find_started(const Session& session) {
     return fail(Errc::unavailable, "the contract has no start of it; see the node's log");
 }
 
+// Neither serves, nor says why not: it was started, and the chain has to say so, too.
+bool is_starting(const std::string& node) {
+    const auto broker = call(node, "/v1/bor/broker", Json());
+    return broker && !member_of(*broker, "broker").is_null() &&
+           member_of(*broker, "boot").is_null() && text_of(*broker, "trouble").empty();
+}
+
 }  // namespace
 
 std::string LocalBroker::address() const {
@@ -255,6 +263,24 @@ base::Result<void> set_up_broker(const Session& session,
     }
     if (done) done = until_done("the broker did not start", [&] { return find_started(session); });
     return done;
+}
+
+void wait_for_brokers(const NetworkFile& file) {
+    const auto deadline = std::chrono::steady_clock::now() + kRestartPatience;
+    for (const NetworkFile::Validator& validator : file.validators) {
+        if (!is_running(static_cast<pid_t>(validator.pid), "bor-node")) continue;
+        while (is_starting(validator.http)) {
+            if (std::chrono::steady_clock::now() >= deadline) {
+                fmt::print(
+                    stderr,
+                    "the broker of {} serves nobody yet: 'bor-cli --url {} doctor' says why\n",
+                    validator.name,
+                    validator.http);
+                break;
+            }
+            std::this_thread::sleep_for(kLookAgainAfter);
+        }
+    }
 }
 
 }  // namespace cli

@@ -43,4 +43,8 @@ inline constexpr const char* kAuthorityFile = "ca.pem";
                                                const LocalBroker& broker,
                                                const std::string& system_key);
 
+// Waits until the brokers of the nodes that run serve clients, or have said why they do not. One
+// that does neither is named on standard error.
+void wait_for_brokers(const NetworkFile& file);
+
 }  // namespace cli

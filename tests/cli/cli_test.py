@@ -495,7 +495,7 @@ class Broker(Case):
         self.assertRegex(self.good('bps', 'topic', 'show', 'orders'), r'partition 4: leader 1, epoch \d+, replicas 1')
         self.sent('bps', 'topic', 'alter', 'orders', '--set', 'retention.bytes=1000000')
         self.assertEqual(self.data('-j', 'bps', 'topic', 'show', 'orders')['settings'],
-                         [{'name': 'retention.bytes', 'value': '1000000'}])
+                         [{'name': 'retention.bytes', 'value': '1000000'}, {'name': 'retention.ms', 'value': '60000'}])
         self.bad("there is no topic 'order'", 'bps', 'topic', 'show', 'order')
 
         self.bad("'write' is no right", 'bps', 'grant', 'owner', 'orders', 'reader', 'write')
@@ -541,7 +541,8 @@ class Broker(Case):
         plain = Network.run('bps', 'token', 'owner@active')
         self.assertRegex(plain.stdout, r'^[\w-]+\.[\w-]+\.[\w-]+\n$')
         self.assertRegex(plain.stderr, r'token \w{24} of owner@active .* bps token revoke owner \w{24}')
-        self.bad('no token for nobody@active', 'bps', 'token', 'nobody')
+        self.bad("the chain has no account 'nobody'", 'bps', 'token', 'nobody')
+        self.bad("owner has no permission 'none'", 'bps', 'token', 'owner@none')
         self.bad('some of produce, consume and admin', 'bps', 'token', 'owner', 'orders')
         self.bad('from 1 to 1440', 'bps', 'token', 'owner', '--minutes', '1441')
         self.bad('which token?', 'bps', 'token', 'revoke', 'owner')

@@ -7,6 +7,7 @@ rights    who lacks a right is told the command that gives it; with that the sam
 quotas    a tenant above its rate takes the time, above its bytes it is refused; without its quota it goes on.
 group     a member goes on where its group was; groups, lag, reset and delete tell and do the same.
 tokens    a token is what kcat logs in with; its scope holds; revoked, it is refused, by its id and by time.
+settings  of a topic one is changed and set back, and the others stay.
 interrupt Ctrl-C ends a reader in order, and a producer once its records are acknowledged.
 tls       with TLS: the certificate is checked, and a token goes that way.
 up        `network up --broker-host` makes the certificates; clients that trust its authority, and they alone, come in.
@@ -92,12 +93,18 @@ def rights(network):
     contains(told, '2 of 2 records were not acknowledged', 'bps grant alice rights guest@active produce')
     contains(network.bps('consume', 'nothing', '--as', 'alice', status=1), "there is no topic 'nothing'",
              'bps topic create')
-    contains(network.bps('consume', 'rights', '--as', 'nobody', status=1), 'no login: no token for nobody@active')
+    contains(network.bps('consume', 'rights', '--as', 'alice@none', status=1), "alice has no permission 'none'")
+    contains(network.bps('consume', 'rights', '--as', 'nobody', status=1), "no login: no token: the chain has no account 'nobody'")
     # Taken back while a reader waits.
     waits = network.start_bps('consume', 'rights', '--as', 'guest')
     equal(waits.stdout.readline(), 'one\n')
-    for each in json.loads(network.cli('-j', 'bps', 'grants', 'alice')):
-        network.cli('bps', 'revoke', 'alice', str(each['id']))
+    network.cli('bps', 'grant', 'alice', 'rights', 'guest', 'produce')
+    contains(network.bps('revoke', 'alice', status=1), 'which grants?')
+    contains(network.bps('revoke', 'alice', '--account', 'nobody', status=1), 'alice has no such grant')
+    network.bps('revoke', 'alice', '--name', 'rights', '--account', 'guest', '--right', 'consume')
+    equal([each['operation'] for each in json.loads(network.cli('-j', 'bps', 'grants', 'alice'))], [0])
+    network.bps('revoke', 'alice', '--account', 'guest')
+    equal(json.loads(network.cli('-j', 'bps', 'grants', 'alice')), [])
     contains(waits.communicate(timeout=60)[1], 'bor-cli ' + command)
     equal(waits.returncode, 1)
     equal(network.lines('rights'), ['one'])
@@ -175,7 +182,7 @@ def tokens(network):
 
     def by_kcat():
         return network.kcat('-C', '-t', 'kept', '-o', 'beginning', '-e', '-q', '-X', 'security.protocol=sasl_plaintext',
-                            '-X', 'sasl.mechanisms=PLAIN', '-X', 'sasl.username=alice@active',
+                            '-X', 'sasl.mechanisms=PLAIN', '-X', 'sasl.username=alice',
                             '-X', 'sasl.password=' + made['token'], check=False)
 
     equal(by_kcat().stdout, 'one\n')
@@ -193,6 +200,27 @@ def tokens(network):
     soon('the revocation is final', lambda: 'are revoked' in network.run(
         'bps', 'consume', 'kept', '--until-end', '--token-file', file).stderr)
     equal(network.lines('kept', '--as', 'alice'), ['one'])
+
+
+def settings(network):
+    network.topic('kept.long')
+
+    def shown():
+        return {each['name']: each['value'] for each in json.loads(network.bps('topic', 'show', 'kept.long', '-j'))['settings']}
+
+    before = shown()
+    network.bps('topic', 'alter', 'kept.long', '--set', 'retention.ms=1000000', '--set', 'cleanup.policy=compact')
+    network.bps('topic', 'alter', 'kept.long', '--set', 'retention.ms=2000000')
+    equal(shown(), {**before, 'retention.ms': '2000000', 'cleanup.policy': 'compact'})
+    network.bps('topic', 'alter', 'kept.long', '--unset', 'cleanup.policy', '--set', 'segment.ms=60000')
+    equal(shown(), {**before, 'retention.ms': '2000000', 'segment.ms': '60000'})
+    for words, text in (((), 'nothing to alter'),
+                        (('--unset', 'flush.ms'), 'the topic does not have this setting'),
+                        (('--set', 'segment.ms=1', '--unset', 'segment.ms'), 'give one of them'),
+                        (('--set', 'segment.ms'), 'is no setting'),
+                        (('--set', 'no.such=1'), 'is not one that the broker carries out')):
+        contains(network.bps('topic', 'alter', 'kept.long', *words, status=1), text)
+    equal(shown(), {**before, 'retention.ms': '2000000', 'segment.ms': '60000'})
 
 
 def interrupt(network):
@@ -221,7 +249,8 @@ def tls(network):
              .returncode == 0)
         network.bps('produce', 'sealed', *trusted, given='one\n')
         equal(network.lines('sealed', *trusted), ['one'])
-        contains(network.bps('consume', 'sealed', '--as', 'alice', status=1), 'certificate verify failed')
+        contains(network.bps('consume', 'sealed', '--as', 'alice', status=1), 'certificate verify failed',
+                 '--tls-ca FILE names who signed it')
         token = network.bps('token', 'alice', 'sealed:consume').strip()
         by_kcat = ('-X', 'security.protocol=sasl_ssl', '-X', 'ssl.ca.location=' + certificate,
                    '-X', 'sasl.mechanisms=PLAIN', '-X', 'sasl.username=alice@active', '-X', 'sasl.password=' + token)
@@ -277,8 +306,8 @@ def main():
     parser.add_argument('--build', required=True)
     parser.add_argument('--only')
     arguments = parser.parse_args()
-    parts = {'records': records, 'rights': rights, 'quotas': quotas, 'group': group, 'tokens': tokens, 'interrupt': interrupt,
-             'tls': tls, 'up': up, 'gone': gone}
+    parts = {'records': records, 'rights': rights, 'quotas': quotas, 'group': group, 'tokens': tokens,
+             'settings': settings, 'interrupt': interrupt, 'tls': tls, 'up': up, 'gone': gone}
     run_parts(Typed(arguments.build), parts, arguments.only)
     return 0
 
