@@ -180,25 +180,33 @@ base::Result<bool> Broker::expire(std::int64_t now, Partition& partition) {
         fmt::format("partition {} of topic {}: {}", id.index, id.topic, done.error().detail));
 }
 
+void Broker::begin_expiring(std::int64_t now, Effects& out) {
+    GroupEffects effects;
+    groups_.expire(now, effects);
+    carry_out(now, std::move(effects), out);
+    if (!expire_next_) expire_next_ = PartitionId{};
+}
+
+// Who has much to drop waits for the others, and they not for it.
 std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
-    if (!expire_next_) {
-        GroupEffects effects;
-        groups_.expire(now, effects);
-        carry_out(now, std::move(effects), out);
-    }
     std::vector<base::Error> errors;
-    const auto& all = partitions_.all;
-    auto at = expire_next_ ? all.lower_bound(*expire_next_) : all.begin();
-    for (std::size_t i = 0; i < kExpiredAtOnce && at != all.end(); ++i, ++at) {
-        const auto more = expire(now, *at->second);
+    const auto step = [&](PartitionId id, Partition& partition) {
+        const auto more = expire(now, partition);
         if (!more) errors.push_back(more.error());
-        if (more.value_or(false)) break;
-    }
-    expire_next_.reset();
-    if (at != all.end()) {
-        expire_next_ = at->first;
-    } else {
-        partitions_.count_stored();
+        const bool is_new = std::ranges::find(to_retain_, id) == to_retain_.end();
+        if (more.value_or(false) && is_new) to_retain_.push_back(id);
+    };
+    if (expire_next_) {
+        const auto& all = partitions_.all;
+        auto at = all.lower_bound(*expire_next_);
+        for (std::size_t i = 0; i < kExpiredAtOnce && at != all.end(); ++i, ++at)
+            step(at->first, *at->second);
+        expire_next_ = at == all.end() ? std::nullopt : std::optional(at->first);
+        if (!expire_next_) partitions_.count_stored();
+    } else if (!to_retain_.empty()) {
+        const PartitionId id = to_retain_.front();
+        to_retain_.pop_front();
+        if (Partition* const partition = partitions_.find(id)) step(id, *partition);
     }
     settle(now, out);
     return errors;

@@ -17,6 +17,7 @@
 #include "node/bps/core/rights.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,10 +80,13 @@ class Broker : base::Pinned {
     // To be called at next_time() or soon after.
     void on_time(std::int64_t now, Effects& out);
     [[nodiscard]] std::optional<std::int64_t> next_time() const;
-    // Retention, every minute or so, of a few partitions: what failed. The next call goes on behind
-    // them, at once if is_expiring().
+    // Retention, every minute or so: of groups at once, of partitions by steps.
+    void begin_expiring(std::int64_t now, Effects& out);
+    // A step, of a few partitions, while is_expiring(): what failed.
     [[nodiscard]] std::vector<base::Error> expire(std::int64_t now, Effects& out);
-    [[nodiscard]] bool is_expiring() const { return expire_next_.has_value(); }
+    [[nodiscard]] bool is_expiring() const {
+        return expire_next_.has_value() || !to_retain_.empty();
+    }
     // A step of compacting a log, which expire() has found to want it. Replies that were made
     // before are sent: the records that they name may lie elsewhere afterwards. True: there is more
     // to do. An error gives it up until the next expire().
@@ -126,8 +130,8 @@ class Broker : base::Pinned {
     // Logs that want compaction; the first is under way, so that one at a time has its keys in
     // memory.
     std::vector<PartitionId> to_compact_;
-    // Where the next call of expire() goes on; nothing: at the beginning.
-    std::optional<PartitionId> expire_next_;
+    std::optional<PartitionId> expire_next_;  // Where expire() goes on; nothing: all had a step.
+    std::deque<PartitionId> to_retain_;       // Those that have more to drop than a step drops.
 
     const Directory& directory_;
     Quotas& quotas_;

@@ -79,9 +79,13 @@ void Groups::list(std::int64_t now,
     for (const auto& [name, group] : groups_) {
         const std::string_view state = to_text(group.state);
         const bool is_asked = states.empty() || states.contains(state);
-        const bool is_shown = is_asked && coordinates(name) == ErrorCode::none &&
-                              access_.group(caller.principal, name, group.owner, Right::see, now);
-        if (!is_shown) continue;
+        if (!is_asked || coordinates(name) != ErrorCode::none) continue;
+        const auto may_see = access_.group(caller.principal, name, group.owner, Right::see, now);
+        // No rights are known now: that there are no groups would be no answer.
+        if (!may_see && may_see.error().code == ErrorCode::coordinator_not_available) {
+            response.error_code = may_see.error().code;
+        }
+        if (!may_see) continue;
         response.groups.push_back(
             {.group_id = name, .protocol_type = group.protocol_type, .group_state = state});
     }

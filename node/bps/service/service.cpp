@@ -218,9 +218,13 @@ void Service::run() {
 bool Service::tidy(Effects& out) {
     const std::int64_t time = now();
     if (time >= expire_at_) {
+        expire_at_ = time + kExpireEveryMs;
+        broker_.begin_expiring(time, out);
+        carry_out(out);
+    }
+    if (broker_.is_expiring()) {
         for (const base::Error& error : broker_.expire(time, out))
             log_.error("{}", error.detail);
-        if (!broker_.is_expiring()) expire_at_ = time + kExpireEveryMs;
         carry_out(out);
     }
     const auto more = broker_.compact(now(), out);

@@ -85,6 +85,14 @@ struct BrokerFixture {
         broker->check_invariants();
         return syncs;
     }
+    // All of retention, as it is done each minute. False: something failed.
+    [[nodiscard]] bool expire() {
+        std::size_t errors = 0;
+        broker->begin_expiring(now, effects);
+        while (broker->is_expiring())
+            errors += broker->expire(now, effects).size();
+        return errors == 0;
+    }
     void pass(std::int64_t milliseconds) {
         now += milliseconds;
         view.on_final(now);

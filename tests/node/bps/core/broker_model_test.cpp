@@ -176,7 +176,7 @@ class Modelled {
     }
     // Which segments there are, the model does not know; but what goes is too old, and durable.
     void expire() {
-        REQUIRE(f_.broker->expire(f_.now, f_.effects).empty());
+        REQUIRE(f_.expire());
         const std::int64_t start = list(-2).first;
         REQUIRE(start >= start_);
         REQUIRE(start <= high_);

@@ -216,7 +216,7 @@ TEST_CASE("a start that the row has before the log is durable comes with it", "[
     REQUIRE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
     CHECK(offset_and_time(list(f, -2)) == Hit{0, -1});
     f.sync();
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     CHECK(offset_and_time(list(f, -2)) == Hit{2, -1});
 }
 
@@ -227,19 +227,45 @@ TEST_CASE("records are kept as long as the topic says, and its changes count", "
         f.sync();
         f.now += 1'000;
     }
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     CHECK(list(f, -2).offset == 0);
     f.settings.log.retention_ms = 5'500;
     f.broker->configure({1, 0}, f.settings);
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     const std::int64_t start = list(f, -2).offset;
     CHECK(start >= 3);
     CHECK(start <= 5);
     f.settings.log.retention_bytes = 200;
     f.broker->configure({1, 0}, f.settings);
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     CHECK(list(f, -2).offset > start);
     CHECK(f.fetched_parts(f.fetch({{0, 0}}))[0].error_code == ErrorCode::offset_out_of_range);
+}
+
+TEST_CASE("who has much to drop keeps no other waiting", "[bps][offsets]") {
+    BrokerFixture f({.log = {.segment_bytes = 200, .retention_ms = 1'000}, .batches = {}});
+    for (int i = 0; i < 40; ++i) {
+        f.produce(0, "a");
+        f.produce(1, "a");
+        f.sync();
+    }
+    f.now += 2'000;
+    const auto left = [&](std::int32_t index) {
+        return f.broker->partitions().find({1, index})->log().segments().size();
+    };
+    const std::size_t before = left(0);
+    REQUIRE(before > 10);
+    f.broker->begin_expiring(f.now, f.effects);
+    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(left(0) == before - bps::Log::kRemovedAtOnce);
+    CHECK(left(1) == before - bps::Log::kRemovedAtOnce);
+    // Then one of them in a step.
+    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(left(0) + left(1) == 2 * before - 3 * bps::Log::kRemovedAtOnce);
+    // The next minute's begins, whatever is left.
+    f.broker->begin_expiring(f.now, f.effects);
+    CHECK(f.expire());
+    CHECK(left(0) + left(1) == 2);
 }
 
 TEST_CASE("what was deleted is not seen again once a restart has made it durable",

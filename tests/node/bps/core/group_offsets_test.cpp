@@ -184,10 +184,10 @@ TEST_CASE("offsets of a group without members expire, and then the group", "[bps
     f.restart();
     CHECK(f.commit(kNobody, 1) == ErrorCode::none);
     f.pass(999);
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     CHECK(f.offset() == 1);
     f.pass(1);
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     f.sync();
     CHECK_FALSE(f.is_there());
     f.restart();
@@ -195,7 +195,7 @@ TEST_CASE("offsets of a group without members expire, and then the group", "[bps
     const auto members = f.stable(1);
     CHECK(f.commit(members[0], 1) == ErrorCode::none);
     f.now += 5'000;
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     CHECK(f.offset() == 1);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("an offset that is committed as an earlier one expires stays", "[bps][
     CHECK(f.commit(kNobody, 1) == ErrorCode::none);
     f.pass(1'000);
     const auto late = f.ask_commit(kNobody, 2);
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     f.sync();
     CHECK(f.committed(late) == ErrorCode::none);
     CHECK(f.offset() == 2);
@@ -297,7 +297,7 @@ TEST_CASE("100,000 commits take little room, and the last holds", "[bps][groups]
         f.sync();
         REQUIRE(f.committed(id) == ErrorCode::none);
         if (offset % 100 == 0) {
-            REQUIRE(f.broker->expire(f.now, f.effects).empty());
+            REQUIRE(f.expire());
             has_more = true;
         }
         if (has_more) {

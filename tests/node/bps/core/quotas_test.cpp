@@ -195,7 +195,7 @@ TEST_CASE("a tenant stores as many bytes as its quota says", "[bps][quotas]") {
         {.account = "carol"_n, .stored_bytes = static_cast<std::int64_t>(3 * batch.size())});
     CHECK(error(0) == ErrorCode::none);
     CHECK(error(0) == ErrorCode::policy_violation);
-    CHECK(f.broker->expire(f.now, f.effects).empty());
+    CHECK(f.expire());
     CHECK(error(0) == ErrorCode::none);
 }
 

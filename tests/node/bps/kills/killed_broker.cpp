@@ -319,6 +319,7 @@ void KilledBroker::erase() {
 }
 
 void KilledBroker::expire() {
+    if (!broker_->is_expiring()) broker_->begin_expiring(now_, effects_);
     const auto errors = broker_->expire(now_, effects_);
     if (!errors.empty()) (void)check_error(errors.front());
     take_replies();
