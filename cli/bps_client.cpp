@@ -162,6 +162,15 @@ std::string explain_group(const Arguments& arguments, const AskedOf& asked) {
         asked.right);
 }
 
+// The broker serves nobody, or another one has it.
+bool is_for_now(rd_kafka_resp_err_t code) {
+    constexpr std::array kCodes = {RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
+                                   RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+                                   RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
+                                   RD_KAFKA_RESP_ERR_NOT_COORDINATOR};
+    return std::ranges::find(kCodes, code) != kCodes.end();
+}
+
 bool is_unreachable(rd_kafka_resp_err_t code) {
     constexpr std::array kCodes = {RD_KAFKA_RESP_ERR__TRANSPORT,
                                    RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN,
@@ -281,6 +290,13 @@ base::Error explained(const Session& session,
             return {Errc::invalid, fmt::format("no login: {}", error.reason)};
         default:
             break;
+    }
+    if (is_for_now(error.code)) {
+        return {
+            Errc::unavailable,
+            fmt::format("the broker says: {}; 'bor-cli doctor', asked of the broker's node, says "
+                        "why",
+                        error.reason)};
     }
     if (!is_unreachable(error.code)) return {Errc::invalid, "the broker says: " + error.reason};
     // A broker closes the connection of who asks before a login.

@@ -20,6 +20,10 @@ using base::fail;
 
 constexpr std::array<std::string_view, 3> kOperations = {"produce", "consume", "admin"};
 
+base::Error no_such_right(const std::string& word) {
+    return {Errc::invalid, fmt::format("'{}' is no right: produce, consume or admin", word)};
+}
+
 std::string_view word_of_operation(std::uint64_t operation) {
     return operation < kOperations.size() ? kOperations.at(operation) : "?";
 }
@@ -36,8 +40,7 @@ base::Result<void> grant(const Session& session, const Arguments& arguments) {
     const std::string word = arguments.at("right");
     const auto* const operation = std::ranges::find(kOperations, word);
     if (operation == kOperations.end()) {
-        return fail(Errc::invalid,
-                    fmt::format("'{}' is no right: produce, consume or admin", word));
+        return fail(no_such_right(word));
     }
     const auto to = grantee_from(arguments.at("account"));
     if (!to) return fail(to.error());
@@ -79,7 +82,8 @@ std::string grantee_of(const Json& grant) {
 // As 'bps grants' shows them. An account alone means its permissions, too.
 bool is_meant(const Json& grant, const Arguments& arguments) {
     const std::string to = arguments.get("account");
-    return (!arguments.has("name") || arguments.get("name") == name_of(grant)) &&
+    const std::string name = arguments.get("name");
+    return (name.empty() || name == name_of(grant) || name == text_of(grant, "name")) &&
            (to.empty() || to == grantee_of(grant) || to == text_of(grant, "account")) &&
            (!arguments.has("right") ||
             arguments.get("right") == word_of_operation(number_of(grant, "operation")));
@@ -116,6 +120,10 @@ base::Result<void> revoke(const Session& session, const Arguments& arguments) {
         return fail(Errc::invalid,
                     "which grants? Give their numbers, of 'bps grants', or --name, --account and "
                     "--right of those that are meant");
+    }
+    if (const std::string right = arguments.get("right");
+        !right.empty() && std::ranges::find(kOperations, right) == kOperations.end()) {
+        return fail(no_such_right(right));
     }
     const auto ids = is_by_terms ? grants_meant(session, arguments) : grants_typed(arguments);
     if (!ids) return fail(ids.error());
@@ -176,6 +184,60 @@ base::Result<void> unreserve(const Session& session, const Arguments& arguments)
                     {{"owner", owner}, {"prefix", arguments.at("prefix")}});
 }
 
+bool has_passed(const Json& delegation) {
+    const auto until = chain::TimePointSec::from_string(text_of(delegation, "until"));
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return until && std::chrono::seconds(until->seconds) <= now;
+}
+
+// A broker has one delegation of an owner, and the contract replaces it: what it may do already
+// stays, unless it is for other names.
+base::Result<void> add_delegated(const Session& session,
+                                 const Arguments& arguments,
+                                 std::uint64_t broker,
+                                 Json& actions) {
+    const std::string owner = arguments.at("owner");
+    const auto rows = bps_rows(session, arguments, owner, "delegations");
+    if (!rows) return fail(rows.error());
+    for (const Json& row : *rows) {
+        if (number_of(row, "broker") != broker || has_passed(row)) continue;
+        if (text_of(row, "prefix") != arguments.get("prefix")) {
+            return fail(
+                Errc::invalid,
+                fmt::format("{0} has delegated things of names that begin with '{1}' to "
+                            "broker {2}, which has one prefix of an owner: leave --prefix "
+                            "out for all names, or give --replace; 'bor-cli bps delegations "
+                            "{0}' shows it",
+                            owner,
+                            text_of(row, "prefix"),
+                            broker));
+        }
+        for (const Json& each : list_of(row, "actions")) {
+            if (std::ranges::find(actions, each) == actions.end()) actions.push_back(each);
+        }
+    }
+    return {};
+}
+
+base::Result<void> delegations(const Session& session, const Arguments& arguments) {
+    const auto rows = bps_rows(session, arguments, arguments.at("owner"), "delegations");
+    if (!rows) return fail(rows.error());
+    if (session.json) return print_json(*rows);
+    fmt::print("{:>6} {:<13} {:<20} {:<20} {}\n", "broker", "account", "until", "names", "actions");
+    for (const Json& row : *rows) {
+        std::string actions;
+        for (const Json& each : list_of(row, "actions"))
+            actions += (actions.empty() ? "" : " ") + shown(each);
+        fmt::print("{:>6} {:<13} {:<20} {:<20} {}\n",
+                   shown(row, "broker"),
+                   text_of(row, "account"),
+                   has_passed(row) ? "over" : text_of(row, "until"),
+                   text_of(row, "prefix") + "*",
+                   actions);
+    }
+    return {};
+}
+
 base::Result<void> delegate(const Session& session, const Arguments& arguments) {
     const auto broker = whole_number("an id of a broker", arguments.at("broker"), 0, INT32_MAX);
     if (!broker) return fail(broker.error());
@@ -185,6 +247,9 @@ base::Result<void> delegate(const Session& session, const Arguments& arguments) 
     for (const std::string& each : arguments.rest())
         actions.push_back(each);
     const std::string owner = arguments.at("owner");
+    if (!arguments.has("replace")) {
+        if (auto added = add_delegated(session, arguments, *broker, actions); !added) return added;
+    }
     return send_bps(session,
                     arguments,
                     "delegate",
@@ -246,10 +311,19 @@ void add_bps_right_commands(std::vector<Command>& commands) {
          "Let a broker act for an owner, so that Kafka clients can make topics and grants",
          {owner,
           {"broker", "its number"},
-          {"actions", "createtopic, altertopic, deletetopic, addparts, ...", false, true}},
+          {"actions",
+           "createtopic, altertopic, deletetopic, addparts, deleterecs, reassign, grant, revoke",
+           false,
+           true}},
          with_bps_options({{"prefix", 0, "TEXT", "of names that begin so (default: all)"},
-                           {"days", 0, "COUNT", "for so long (default: 365)"}}),
+                           {"days", 0, "COUNT", "for so long (default: 365)"},
+                           {"replace", 0, "", "and nothing that was delegated to it before"}}),
          delegate});
+    commands.push_back({"bps delegations",
+                        "Show what brokers may do for an owner",
+                        {owner},
+                        {bps_contract_option()},
+                        delegations});
     commands.push_back({"bps undelegate",
                         "Let a broker act for an owner no longer",
                         {owner, {"account", "the broker's account"}},

@@ -111,25 +111,29 @@ bool is_led(const Session& session,
 }
 
 // What is made shows itself to clients some blocks later; who types the next line need not wait.
-void wait_until_led(const Session& session,
-                    const Arguments& arguments,
-                    const std::string& name,
-                    std::uint64_t partitions) {
+// unavailable: it does not; the transaction may not have become final either, and then never will.
+base::Result<void> wait_until_led(const Session& session,
+                                  const Arguments& arguments,
+                                  const std::string& name,
+                                  std::uint64_t partitions) {
     for (const std::string_view each : {"dont-broadcast", "read-only", "dry-run"}) {
-        if (arguments.has(each)) return;
+        if (arguments.has(each)) return {};
     }
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (!is_led(session, arguments, name, partitions)) {
         if (std::chrono::steady_clock::now() >= deadline) {
-            fmt::print(stderr,
-                       "the topic is made, but not each of its partitions has a leader after {} s: "
-                       "see 'bor-cli bps topic show {}' and 'bor-cli bps brokers'\n",
-                       kPatience.count(),
-                       name);
-            return;
+            return fail(
+                Errc::unavailable,
+                fmt::format("in what is final there is no topic '{0}' whose partitions have "
+                            "leaders, {1} s after it was asked for; while no block becomes "
+                            "final it may not come to be at all: see 'bor-cli doctor', then "
+                            "'bor-cli bps topic show {0}' and 'bor-cli bps brokers'",
+                            name,
+                            kPatience.count()));
         }
         std::this_thread::sleep_for(kLookAgainAfter);
     }
+    return {};
 }
 
 base::Result<void> topic_create(const Session& session, const Arguments& arguments) {
@@ -151,8 +155,8 @@ base::Result<void> topic_create(const Session& session, const Arguments& argumen
                           {"name", arguments.at("name")},
                           {"settings", *settings},
                           {"assignment", *assignment}});
-    if (sent) wait_until_led(session, arguments, arguments.at("name"), *partitions);
-    return sent;
+    if (!sent) return sent;
+    return wait_until_led(session, arguments, arguments.at("name"), *partitions);
 }
 
 base::Result<void> topic_list(const Session& session, const Arguments& arguments) {

@@ -8,6 +8,7 @@ quotas    a tenant above its rate takes the time, above its bytes it is refused;
 group     a member goes on where its group was; groups, lag, reset and delete tell and do the same.
 tokens    a token is what kcat logs in with; its scope holds; revoked, it is refused, by its id and by time.
 settings  of a topic one is changed and set back, and the others stay.
+delegated what a broker may do is added to what it may already, and replaced by the word alone.
 interrupt Ctrl-C ends a reader in order, and a producer once its records are acknowledged.
 tls       with TLS: the certificate is checked, and a token goes that way.
 up        `network up --broker-host` makes the certificates; clients that trust its authority, and they alone, come in.
@@ -103,6 +104,7 @@ def rights(network):
     contains(network.bps('revoke', 'alice', '--account', 'nobody', status=1), 'alice has no such grant')
     network.bps('revoke', 'alice', '--name', 'rights', '--account', 'guest', '--right', 'consume')
     equal([each['operation'] for each in json.loads(network.cli('-j', 'bps', 'grants', 'alice'))], [0])
+    contains(network.bps('revoke', 'alice', '--right', 'read', status=1), "'read' is no right")
     network.bps('revoke', 'alice', '--account', 'guest')
     equal(json.loads(network.cli('-j', 'bps', 'grants', 'alice')), [])
     contains(waits.communicate(timeout=60)[1], 'bor-cli ' + command)
@@ -223,6 +225,24 @@ def settings(network):
     equal(shown(), {**before, 'retention.ms': '2000000', 'segment.ms': '60000'})
 
 
+def delegated(network):
+    def shown():
+        return [(each['broker'], sorted(each['actions']), each['prefix'])
+                for each in json.loads(network.bps('delegations', 'alice', '-j'))]
+
+    network.bps('delegate', 'alice', '1', 'createtopic', '--prefix', 'd.')
+    network.bps('delegate', 'alice', '1', 'altertopic', 'createtopic', '--prefix', 'd.')
+    equal(shown(), [(1, ['altertopic', 'createtopic'], 'd.')])
+    contains(network.bps('delegate', 'alice', '1', 'createtopic', '--prefix', 'e', status=1),
+             "begin with 'd.'", '--replace', 'bps delegations alice')
+    equal(shown(), [(1, ['altertopic', 'createtopic'], 'd.')])
+    network.bps('delegate', 'alice', '1', 'createtopic', '--prefix', 'e', '--replace')
+    equal(shown(), [(1, ['createtopic'], 'e')])
+    contains(network.bps('delegations', 'alice'), 'broker1', 'e*')
+    network.bps('undelegate', 'alice', 'broker1')
+    equal(shown(), [])
+
+
 def interrupt(network):
     network.topic('endless')
     reader = network.start_bps('consume', 'endless', '--as', 'alice')
@@ -307,7 +327,7 @@ def main():
     parser.add_argument('--only')
     arguments = parser.parse_args()
     parts = {'records': records, 'rights': rights, 'quotas': quotas, 'group': group, 'tokens': tokens,
-             'settings': settings, 'interrupt': interrupt, 'tls': tls, 'up': up, 'gone': gone}
+             'settings': settings, 'delegated': delegated, 'interrupt': interrupt, 'tls': tls, 'up': up, 'gone': gone}
     run_parts(Typed(arguments.build), parts, arguments.only)
     return 0
 
