@@ -518,7 +518,7 @@ TEST_CASE("a broker that stops answers what it was asked", "[bps][server]") {
     REQUIRE(soon([&] { return served.asked() == 1; }));
     std::thread stopper([&] { served.finish(60s); });
     // Nobody new comes in.
-    REQUIRE(soon([&] { return Client(served.port()).is_ended(); }));
+    REQUIRE(soon([&] { return Client(Client::Tried{}, served.port()).is_ended(); }));
     answer_held(served, false);
     CHECK(client.answer() == "one");
     CHECK(client.is_ended());

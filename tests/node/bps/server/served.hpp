@@ -230,7 +230,10 @@ class Served : public bps::KafkaListener::Handler {
 // A blocking client. Reads and writes give up after a minute.
 class Client : base::Pinned {
   public:
-    explicit Client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    explicit Client(std::uint16_t port) : Client(Tried{}, port) { CHECK(is_connected_); }
+    // Where nobody may listen any more: then it is ended.
+    struct Tried {};
+    Client(Tried /*tag*/, std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
         const timeval limit{60, 0};
         ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -238,7 +241,8 @@ class Client : base::Pinned {
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        CHECK(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+        is_connected_ =
+            ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     }
     explicit Client(const Served& served) : Client(served.port()) {}
     virtual ~Client() { ::close(socket_); }
@@ -283,11 +287,12 @@ class Client : base::Pinned {
         return body;
     }
     // Whether the other side ended without another byte; waits for it.
-    bool is_ended() { return read(1).empty(); }
+    bool is_ended() { return !is_connected_ || read(1).empty(); }
     [[nodiscard]] int socket() const { return socket_; }
 
   private:
     int socket_;
+    bool is_connected_ = false;
 };
 
 // In parts, so that the broker waits for the rest of it, then for another one.
