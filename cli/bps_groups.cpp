@@ -118,13 +118,32 @@ base::Result<std::int64_t> place_in(std::int64_t wanted,
     return fail(Errc::invalid, fmt::format("it has offsets {} to {}, not {}", first, end, wanted));
 }
 
+// Those of the topic, or the one of --partition.
+base::Result<std::vector<std::int32_t>> partitions_meant(const Session& session,
+                                                         const Arguments& arguments,
+                                                         KafkaClient& client) {
+    const AskedOf asked{.topic = arguments.at("topic")};
+    const auto all = client.partitions(asked.topic);
+    if (!all) return fail(explained(session, arguments, all.error(), asked));
+    if (!arguments.has("partition")) return *all;
+    const auto one = arguments.number("partition", 0, 0, INT32_MAX);
+    if (!one) return fail(one.error());
+    const auto partition = static_cast<std::int32_t>(*one);
+    if (std::ranges::find(*all, partition) != all->end()) return std::vector{partition};
+    return fail(Errc::not_found,
+                fmt::format("'{}' has {} partitions, from 0 on: there is no partition {}",
+                            asked.topic,
+                            all->size(),
+                            partition));
+}
+
 base::Result<std::vector<KafkaOffset>> places_of(const Session& session,
                                                  const Arguments& arguments,
                                                  KafkaClient& client,
                                                  std::int64_t wanted) {
     const AskedOf asked{.topic = arguments.at("topic")};
-    const auto partitions = client.partitions(asked.topic);
-    if (!partitions) return fail(explained(session, arguments, partitions.error(), asked));
+    const auto partitions = partitions_meant(session, arguments, client);
+    if (!partitions) return fail(partitions.error());
     std::vector<KafkaOffset> places;
     for (const std::int32_t partition : *partitions) {
         const auto range = client.range(asked.topic, partition);
@@ -284,7 +303,7 @@ void add_bps_group_commands(std::vector<Command>& commands) {
     commands.push_back({"bps groups reset",
                         "Let a group without members go on elsewhere in a topic",
                         {group, {"topic", "its name"}, {"to", "'beginning', 'end' or an offset"}},
-                        options,
+                        with_client_options({{"partition", 0, "NUMBER", "only in this one"}}),
                         group_reset});
     commands.push_back({"bps lag",
                         "Show how far groups are behind the end of their topics",

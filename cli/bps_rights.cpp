@@ -10,6 +10,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <optional>
 
 namespace cli {
 
@@ -83,7 +85,7 @@ std::string grantee_of(const Json& grant) {
 bool is_meant(const Json& grant, const Arguments& arguments) {
     const std::string to = arguments.get("account");
     const std::string name = arguments.get("name");
-    return (name.empty() || name == name_of(grant) || name == text_of(grant, "name")) &&
+    return (name.empty() || name == name_of(grant)) &&
            (to.empty() || to == grantee_of(grant) || to == text_of(grant, "account")) &&
            (!arguments.has("right") ||
             arguments.get("right") == word_of_operation(number_of(grant, "operation")));
@@ -120,6 +122,12 @@ base::Result<void> revoke(const Session& session, const Arguments& arguments) {
         return fail(Errc::invalid,
                     "which grants? Give their numbers, of 'bps grants', or --name, --account and "
                     "--right of those that are meant");
+    }
+    // As of a script whose variable is not set: it would mean all.
+    for (const std::string_view each : kRevokedBy) {
+        if (!arguments.has(each) || !arguments.get(each).empty()) continue;
+        return fail(Errc::invalid,
+                    fmt::format("--{} is empty: give a value, or leave it out", each));
     }
     if (const std::string right = arguments.get("right");
         !right.empty() && std::ranges::find(kOperations, right) == kOperations.end()) {
@@ -191,11 +199,12 @@ bool has_passed(const Json& delegation) {
 }
 
 // A broker has one delegation of an owner, and the contract replaces it: what it may do already
-// stays, unless it is for other names.
-base::Result<void> add_delegated(const Session& session,
-                                 const Arguments& arguments,
-                                 std::uint64_t broker,
-                                 Json& actions) {
+// stays, unless it is for other names. Its end, where there is more than what was named: it must
+// not move without a word.
+base::Result<std::optional<std::string>> add_delegated(const Session& session,
+                                                       const Arguments& arguments,
+                                                       std::uint64_t broker,
+                                                       Json& actions) {
     const std::string owner = arguments.at("owner");
     const auto rows = bps_rows(session, arguments, owner, "delegations");
     if (!rows) return fail(rows.error());
@@ -212,11 +221,22 @@ base::Result<void> add_delegated(const Session& session,
                             text_of(row, "prefix"),
                             broker));
         }
+        const std::size_t named = actions.size();
         for (const Json& each : list_of(row, "actions")) {
             if (std::ranges::find(actions, each) == actions.end()) actions.push_back(each);
         }
+        if (actions.size() == named) continue;
+        const std::string until = text_of(row, "until");
+        if (!arguments.has("days")) return std::optional(until);
+        return fail(Errc::invalid,
+                    fmt::format("what broker {} may do for {} has one end, and {} was delegated "
+                                "until {}: leave --days out to keep that, or name it, too",
+                                broker,
+                                owner,
+                                shown(actions[named]),
+                                until));
     }
-    return {};
+    return std::optional<std::string>();
 }
 
 base::Result<void> delegations(const Session& session, const Arguments& arguments) {
@@ -247,8 +267,12 @@ base::Result<void> delegate(const Session& session, const Arguments& arguments) 
     for (const std::string& each : arguments.rest())
         actions.push_back(each);
     const std::string owner = arguments.at("owner");
+    std::string until = delegated_until(*days);
     if (!arguments.has("replace")) {
-        if (auto added = add_delegated(session, arguments, *broker, actions); !added) return added;
+        const auto kept = add_delegated(session, arguments, *broker, actions);
+        if (!kept) return fail(kept.error());
+        until = kept->value_or(until);
+        if (*kept) fmt::print(stderr, "until {}, as what was delegated before\n", until);
     }
     return send_bps(session,
                     arguments,
@@ -258,7 +282,7 @@ base::Result<void> delegate(const Session& session, const Arguments& arguments) 
                      {"broker", *broker},
                      {"actions", actions},
                      {"prefix", arguments.get("prefix")},
-                     {"until", delegated_until(*days)}});
+                     {"until", until}});
 }
 
 base::Result<void> undelegate(const Session& session, const Arguments& arguments) {
@@ -290,9 +314,10 @@ void add_bps_right_commands(std::vector<Command>& commands) {
         {"bps revoke",
          "Take grants back",
          {owner, {"grants", "their numbers, of 'bps grants'", true, true}},
-         with_bps_options({{"name", 0, "NAME", "instead: all of this topic or group"},
-                           {"account", 0, "ACCOUNT[@PERMISSION]", "all that it was given"},
-                           {"right", 0, "RIGHT", "all of this right"}}),
+         with_bps_options(
+             {{"name", 0, "NAME", "instead: all of what 'bps grants' shows by this name"},
+              {"account", 0, "ACCOUNT[@PERMISSION]", "all that it was given"},
+              {"right", 0, "RIGHT", "all of this right"}}),
          revoke});
     commands.push_back(
         {"bps grants", "Show what an owner granted", {owner}, {bps_contract_option()}, grants});
@@ -315,9 +340,10 @@ void add_bps_right_commands(std::vector<Command>& commands) {
            "createtopic, altertopic, deletetopic, addparts, deleterecs, reassign, grant, revoke",
            false,
            true}},
-         with_bps_options({{"prefix", 0, "TEXT", "of names that begin so (default: all)"},
-                           {"days", 0, "COUNT", "for so long (default: 365)"},
-                           {"replace", 0, "", "and nothing that was delegated to it before"}}),
+         with_bps_options(
+             {{"prefix", 0, "TEXT", "of names that begin so (default: all)"},
+              {"days", 0, "COUNT", "for so long (default: 365, or as what it may do already)"},
+              {"replace", 0, "", "and nothing that was delegated to it before"}}),
          delegate});
     commands.push_back({"bps delegations",
                         "Show what brokers may do for an owner",

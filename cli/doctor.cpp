@@ -1,6 +1,7 @@
 #include "cli/doctor.hpp"
 
 #include "chain/types/time.hpp"
+#include "cli/network_file.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 
@@ -296,6 +297,14 @@ Finding check_wallet(const Session& session, bool has_votes) {
             "The wallet daemon answers: {} wallets open, {} unlocked.", wallets->size(), unlocked)};
 }
 
+// " (FILE)": of a node of the local network.
+std::string log_named(const Session& session) {
+    const auto file = NetworkFile::read(session.dir);
+    if (!file) return {};
+    const auto of = std::ranges::find(file->validators, session.url, &NetworkFile::Validator::http);
+    return of == file->validators.end() ? "" : " (" + of->log + ")";
+}
+
 }  // namespace
 
 std::vector<Finding> examine_node(const Session& session) {
@@ -328,8 +337,9 @@ std::vector<Finding> examine_node(const Session& session) {
             {"node",
              false,
              fmt::format(
-                 "The node does not answer: {}. If it has stopped, the end of its log says why",
-                 info.error().detail)});
+                 "The node does not answer: {}. If it has stopped, the end of its log{} says why",
+                 info.error().detail,
+                 log_named(session))});
     }
     return findings;
 }

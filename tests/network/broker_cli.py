@@ -105,6 +105,8 @@ def rights(network):
     network.bps('revoke', 'alice', '--name', 'rights', '--account', 'guest', '--right', 'consume')
     equal([each['operation'] for each in json.loads(network.cli('-j', 'bps', 'grants', 'alice'))], [0])
     contains(network.bps('revoke', 'alice', '--right', 'read', status=1), "'read' is no right")
+    for option in ('--name', '--account', '--right'):
+        contains(network.bps('revoke', 'alice', option, '', status=1), option + ' is empty')
     network.bps('revoke', 'alice', '--account', 'guest')
     equal(json.loads(network.cli('-j', 'bps', 'grants', 'alice')), [])
     contains(waits.communicate(timeout=60)[1], 'bor-cli ' + command)
@@ -165,6 +167,9 @@ def group(network):
     equal(member.communicate(timeout=60)[0], '')
     equal(member.returncode, 0)
     contains(network.bps('groups', 'reset', 'readers', 'grouped', '1000', *login, status=1), 'not 1000')
+    one = network.bps('groups', 'reset', 'readers', 'grouped', 'end', '--partition', '1', *login)
+    equal([line.split(' at ')[0] for line in one.splitlines()], ["'readers' goes on in partition 1 of 'grouped'"])
+    contains(network.bps('groups', 'reset', 'readers', 'grouped', 'end', '--partition', '9', *login, status=1), 'no partition 9')
     contains(network.bps('groups', 'reset', 'readers', 'grouped', 'beginning', *login), "partition 1 of 'grouped' at 0")
     equal(len(network.lines('grouped', '--group', 'readers', *login)), 101)
     network.cli('bps', 'grant', 'alice', 'grouped', 'guest', 'consume')
@@ -230,9 +235,20 @@ def delegated(network):
         return [(each['broker'], sorted(each['actions']), each['prefix'])
                 for each in json.loads(network.bps('delegations', 'alice', '-j'))]
 
-    network.bps('delegate', 'alice', '1', 'createtopic', '--prefix', 'd.')
+    def until():
+        return json.loads(network.bps('delegations', 'alice', '-j'))[0]['until']
+
+    network.bps('delegate', 'alice', '1', 'createtopic', '--prefix', 'd.', '--days', '2')
+    first = until()
+    # What was for two days stays so, and is not prolonged by the way.
+    network.bps('delegate', 'alice', '1', 'altertopic', '--prefix', 'd.')
+    equal(shown(), [(1, ['altertopic', 'createtopic'], 'd.')])
+    equal(until(), first)
+    contains(network.bps('delegate', 'alice', '1', 'deletetopic', '--prefix', 'd.', '--days', '9', status=1),
+             'one end', 'until ' + first)
     network.bps('delegate', 'alice', '1', 'altertopic', 'createtopic', '--prefix', 'd.')
     equal(shown(), [(1, ['altertopic', 'createtopic'], 'd.')])
+    equal(until() > first, True)
     contains(network.bps('delegate', 'alice', '1', 'createtopic', '--prefix', 'e', status=1),
              "begin with 'd.'", '--replace', 'bps delegations alice')
     equal(shown(), [(1, ['altertopic', 'createtopic'], 'd.')])
