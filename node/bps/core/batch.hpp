@@ -16,6 +16,11 @@ inline constexpr int kLeasedIdBits = 40;
 
 enum class Compression : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };
 
+// The number of the account to which a producer id was given (producer_ids.hpp).
+[[nodiscard]] constexpr std::uint32_t id_space_of(std::int64_t producer_id) {
+    return static_cast<std::uint32_t>(producer_id >> kLeasedIdBits);
+}
+
 // The header of a record batch of magic 2, as Kafka's documentation of its message format has it.
 // What stands before `attributes` is not covered by the CRC.
 struct BatchHeader {
@@ -47,10 +52,7 @@ struct BatchHeader {
     [[nodiscard]] bool is_control() const { return (bits() & 32U) != 0; }
     [[nodiscard]] std::int64_t next_offset() const { return base_offset + last_offset_delta + 1; }
     [[nodiscard]] bool is_idempotent() const { return producer_id >= 0; }
-    // The number of the account to which the producer id was given (producer_ids.hpp).
-    [[nodiscard]] std::uint32_t id_space() const {
-        return static_cast<std::uint32_t>(producer_id >> kLeasedIdBits);
-    }
+    [[nodiscard]] std::uint32_t id_space() const { return id_space_of(producer_id); }
     // Sequences go on with 0 after the greatest 32-bit number.
     [[nodiscard]] std::int32_t last_sequence() const;
 };

@@ -12,8 +12,8 @@ namespace bps {
 
 namespace {
 
-// Each may write and sync a few small files, and requests wait for that.
-constexpr std::size_t kExpiredAtOnce = 4;
+// That have nothing to write.
+constexpr std::size_t kSweptAtOnce = 64;
 
 }  // namespace
 
@@ -166,14 +166,19 @@ std::optional<std::int64_t> Broker::next_time() const {
     return first;
 }
 
-base::Result<bool> Broker::expire(std::int64_t now, Partition& partition) {
+base::Result<Log::Retained> Broker::expire(std::int64_t now, Partition& partition) {
+    const bool was_compacting = partition.log().is_compacting();
     auto done = partition.expire(now);
-    if (done) {
-        if (auto noted = partition.log().checkpoint(); !noted) done = base::fail(noted.error());
-    }
     const PartitionId id = partition.id();
-    const bool is_new = std::ranges::find(to_compact_, id) == to_compact_.end();
-    if (is_new && partition.wants_compaction()) to_compact_.push_back(id);
+    const auto queued = std::ranges::find(to_compact_, id);
+    if (queued != to_compact_.end()) {
+        // Where retention has ended it, it begins anew, and not before those that wait.
+        if (was_compacting && !partition.log().is_compacting()) {
+            std::rotate(queued, std::next(queued), to_compact_.end());
+        }
+    } else if (partition.wants_compaction()) {
+        to_compact_.push_back(id);
+    }
     if (done) return done;
     return base::fail(
         done.error().code,
@@ -187,26 +192,46 @@ void Broker::begin_expiring(std::int64_t now, Effects& out) {
     if (!expire_next_) expire_next_ = PartitionId{};
 }
 
-// Who has much to drop waits for the others, and they not for it.
+base::Result<Log::Retained> Broker::expire_and_queue(std::int64_t now, Partition& partition) {
+    auto done = expire(now, partition);
+    if (done.value_or(Log::Retained::nothing) != Log::Retained::more) return done;
+    std::deque<PartitionId>& queue = to_retain_[partition.owner()];
+    if (std::ranges::find(queue, partition.id()) == queue.end()) queue.push_back(partition.id());
+    return done;
+}
+
+void Broker::sweep(std::int64_t now, std::vector<base::Error>& errors) {
+    const auto& all = partitions_.all;
+    auto at = all.lower_bound(*expire_next_);
+    for (std::size_t i = 0; i < kSweptAtOnce && at != all.end(); ++i) {
+        const auto done = expire_and_queue(now, *(at++)->second);
+        if (!done) errors.push_back(done.error());
+        if (!done || *done != Log::Retained::nothing) break;
+    }
+    expire_next_ = at == all.end() ? std::nullopt : std::optional(at->first);
+    if (!expire_next_) partitions_.count_stored();
+}
+
+void Broker::retain_next(std::int64_t now, std::vector<base::Error>& errors) {
+    auto of = to_retain_.upper_bound(retained_last_);
+    if (of == to_retain_.end()) of = to_retain_.begin();
+    retained_last_ = of->first;
+    const PartitionId id = of->second.front();
+    of->second.pop_front();
+    if (of->second.empty()) to_retain_.erase(of);
+    Partition* const partition = partitions_.find(id);
+    if (partition == nullptr) return;
+    if (const auto done = expire_and_queue(now, *partition); !done) errors.push_back(done.error());
+}
+
+// By turns: who has much to drop waits for no sweep, nor a sweep for such a one.
 std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
     std::vector<base::Error> errors;
-    const auto step = [&](PartitionId id, Partition& partition) {
-        const auto more = expire(now, partition);
-        if (!more) errors.push_back(more.error());
-        const bool is_new = std::ranges::find(to_retain_, id) == to_retain_.end();
-        if (more.value_or(false) && is_new) to_retain_.push_back(id);
-    };
-    if (expire_next_) {
-        const auto& all = partitions_.all;
-        auto at = all.lower_bound(*expire_next_);
-        for (std::size_t i = 0; i < kExpiredAtOnce && at != all.end(); ++i, ++at)
-            step(at->first, *at->second);
-        expire_next_ = at == all.end() ? std::nullopt : std::optional(at->first);
-        if (!expire_next_) partitions_.count_stored();
+    has_swept_ = expire_next_ && (to_retain_.empty() || !has_swept_);
+    if (has_swept_) {
+        sweep(now, errors);
     } else if (!to_retain_.empty()) {
-        const PartitionId id = to_retain_.front();
-        to_retain_.pop_front();
-        if (Partition* const partition = partitions_.find(id)) step(id, *partition);
+        retain_next(now, errors);
     }
     settle(now, out);
     return errors;

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,7 +83,8 @@ class Broker : base::Pinned {
     [[nodiscard]] std::optional<std::int64_t> next_time() const;
     // Retention, every minute or so: of groups at once, of partitions by steps.
     void begin_expiring(std::int64_t now, Effects& out);
-    // A step, of a few partitions, while is_expiring(): what failed.
+    // A step while is_expiring(), of at most one partition that has something to write, since that
+    // may take the disk long: what failed.
     [[nodiscard]] std::vector<base::Error> expire(std::int64_t now, Effects& out);
     [[nodiscard]] bool is_expiring() const {
         return expire_next_.has_value() || !to_retain_.empty();
@@ -124,14 +126,21 @@ class Broker : base::Pinned {
     void on_answer(std::int64_t now, const GroupCommit::Answer& answer, Effects& out);
     // Answers what can be answered.
     void settle(std::int64_t now, Effects& out);
-    // True: it has more that is to go.
-    [[nodiscard]] base::Result<bool> expire(std::int64_t now, Partition& partition);
+    [[nodiscard]] base::Result<Log::Retained> expire(std::int64_t now, Partition& partition);
+    [[nodiscard]] base::Result<Log::Retained> expire_and_queue(std::int64_t now,
+                                                               Partition& partition);
+    // A step of the minute's, of all partitions; a step of those that have more to drop.
+    void sweep(std::int64_t now, std::vector<base::Error>& errors);
+    void retain_next(std::int64_t now, std::vector<base::Error>& errors);
 
     // Logs that want compaction; the first is under way, so that one at a time has its keys in
     // memory.
     std::vector<PartitionId> to_compact_;
     std::optional<PartitionId> expire_next_;  // Where expire() goes on; nothing: all had a step.
-    std::deque<PartitionId> to_retain_;       // Those that have more to drop than a step drops.
+    // Those that have more to drop than a step drops, by whose they are, in turn.
+    std::map<chain::Name, std::deque<PartitionId>> to_retain_;
+    chain::Name retained_last_;
+    bool has_swept_ = false;  // The last step was of the minute's.
 
     const Directory& directory_;
     Quotas& quotas_;

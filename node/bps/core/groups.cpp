@@ -144,9 +144,10 @@ GroupRecord Groups::record_of(const Group& group) {
     value.generation = group.generation;
     value.protocol = group.protocol;
     value.time = group.state_since;
-    if (group.members.contains(group.leader)) value.leader = group.leader;
+    // Before the first generation is agreed on, it has no leader and no members that could come
+    // back.
+    if (group.protocol && group.members.contains(group.leader)) value.leader = group.leader;
     for (const auto& [id, member] : group.members) {
-        // Before the first generation is agreed on, it has no members that could come back.
         if (!group.protocol) break;
         const auto* const chosen = member.find_protocol(*group.protocol);
         value.members.push_back(

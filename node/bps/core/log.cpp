@@ -132,15 +132,20 @@ base::Result<void> Log::on_synced(const SyncPoint& point) {
 
 // The checkpoint first: once an index is trusted, damage in its segment is no torn tail.
 base::Result<void> Log::seal(Segment& segment) {
-    if (auto noted = checkpoint(); !noted) return noted;
-    if (const auto at = snapshots_.find(segment.next); at != snapshots_.end()) {
-        if (auto written = write_snapshot(at->first, at->second); !written) return written;
-        snapshots_.erase(at);
-    }
+    if (auto kept = keep_producers(segment); !kept) return kept;
     if (auto written = files_.replace(segment.index_name(), pack_index(segment)); !written) {
         return written;
     }
     segment.is_sealed = true;
+    return {};
+}
+
+base::Result<void> Log::keep_producers(const Segment& segment) {
+    if (auto noted = checkpoint(); !noted) return noted;
+    const auto at = snapshots_.find(segment.next);
+    if (at == snapshots_.end()) return {};
+    if (auto written = write_snapshot(at->first, at->second); !written) return written;
+    snapshots_.erase(at);
     return {};
 }
 
@@ -175,22 +180,24 @@ bool Log::is_spent(const Segment& segment, std::int64_t now) const {
            bytes() - segment.bytes >= static_cast<std::uint64_t>(settings_.retention_bytes);
 }
 
-base::Result<bool> Log::retain(std::int64_t now, std::int64_t limit) {
-    if (failed_) return false;
+base::Result<Log::Retained> Log::retain(std::int64_t now, std::int64_t limit) {
+    if (failed_) return Retained::nothing;
     producers_.expire(now - std::min(now, settings_.producer_expiry_ms));
-    if (is_aged(now)) {
+    const bool ends_segment = is_aged(now);
+    if (ends_segment) {
         if (auto rolled = roll(); !rolled) return base::fail(rolled.error());
         // What is durable already, no sync is going to seal.
         if (auto sealed = on_synced(durable_end_); !sealed) return base::fail(sealed.error());
     }
     const std::int64_t removable = std::min(limit, durable_end_);
-    for (std::size_t removed = 0;
-         segments_.front().next <= removable && is_spent(segments_.front(), now);
-         ++removed) {
-        if (removed == kRemovedAtOnce) return true;
+    std::size_t removed = 0;
+    for (; segments_.front().next <= removable && is_spent(segments_.front(), now); ++removed) {
+        if (removed == kRemovedAtOnce) return Retained::more;
         if (auto gone = remove_first(); !gone) return base::fail(gone.error());
     }
-    return false;
+    const bool is_noted = noted_end_ == durable_end_;
+    if (auto noted = checkpoint(); !noted) return base::fail(noted.error());
+    return ends_segment || removed > 0 || !is_noted ? Retained::some : Retained::nothing;
 }
 
 base::Result<void> Log::remove_first() {
@@ -199,9 +206,9 @@ base::Result<void> Log::remove_first() {
     }
     give_up_compaction();
     // What its batches say of producers is to stay known.
-    Segment& first = segments_.front();
-    if (auto sealed = first.is_sealed ? base::Result<void>() : seal(first); !sealed) {
-        return sealed;
+    const Segment& first = segments_.front();
+    if (auto kept = first.is_sealed ? base::Result<void>() : keep_producers(first); !kept) {
+        return kept;
     }
     if (auto gone = remove_segment(first); !gone) return gone;
     segments_.erase(segments_.begin());

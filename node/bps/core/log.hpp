@@ -104,7 +104,7 @@ class Log : base::Pinned {
     void on_sync_failed() { failed_ = true; }
     [[nodiscard]] bool has_failed() const { return failed_; }
     // Notes durable_end() on disk: what lies below it and is damaged is never taken for a torn
-    // tail. Done by on_synced() with each full segment; an owner does it every few seconds.
+    // tail. Done by on_synced() with each full segment, and by retain().
     base::Result<void> checkpoint();
 
     // Whole batches from the one with `offset` on, below `limit`, of one segment, together at most
@@ -126,11 +126,16 @@ class Log : base::Pinned {
     using TakeBatch = std::function<base::Result<void>(const BatchHeader&, base::ByteView)>;
     base::Result<void> for_each_batch(const TakeBatch& take) const;
 
+    enum class Retained : std::uint8_t {
+        nothing,  // There was nothing to do.
+        some,     // Files were written or removed, which takes the disk some time.
+        more,     // So they were, and there is more to drop.
+    };
     // Ends the segment that is written to, if it has had its time. Drops segments that are too old
-    // or too many, of those whose records are below `limit`, and producers that have not produced
-    // for long. Each segment takes the disk some time: true, there are more to drop.
+    // or too many, of those whose records are below `limit`, a few at a time, and producers that
+    // have not produced for long. Notes how much is durable.
     static constexpr std::size_t kRemovedAtOnce = 2;
-    base::Result<bool> retain(std::int64_t now, std::int64_t limit);
+    base::Result<Retained> retain(std::int64_t now, std::int64_t limit);
     // Whether as much was added since the last compaction, to full segments below `limit`, as it
     // left.
     [[nodiscard]] bool wants_compaction(std::int64_t limit) const;
@@ -144,6 +149,7 @@ class Log : base::Pinned {
     [[nodiscard]] base::Result<Compacted> compact(std::int64_t now,
                                                   std::int64_t limit,
                                                   const Decompressor& opener);
+    [[nodiscard]] bool is_compacting() const { return compaction_ != nullptr; }
     // DeleteRecords: durably moves start() to `offset`, at most `limit`; -1: to `limit`.
     [[nodiscard]] Verdict<std::int64_t> delete_records(std::int64_t offset, std::int64_t limit);
     // Cuts the log at a batch that begins at `offset`, or the one that has it.
@@ -202,6 +208,8 @@ class Log : base::Pinned {
     base::Result<void> write(const Segment& segment, base::ByteView batch);
     base::Result<void> roll();
     base::Result<void> seal(Segment& segment);
+    // What the batches up to the end of a segment say of producers, in a file.
+    base::Result<void> keep_producers(const Segment& segment);
     base::Result<void> write_snapshot(std::int64_t next_offset, base::ByteView bytes);
     base::Result<void> remove_segment(const Segment& segment);
     base::Result<void> remove_first();

@@ -179,7 +179,8 @@ Verdict<TokenHolder> Login::admit(std::int64_t now, const SaslMessage& message) 
 Reply Login::enter(std::int64_t now, const Caller& caller, TokenHolder holder) {
     ++counts_.logins;
     // The token holds, so that its end is later than now.
-    const std::int64_t lifetime = std::int64_t{holder.claims.expires_at} * 1'000 - now;
+    const std::int64_t lifetime =
+        std::int64_t{holder.claims.expires_at} * 1'000 - judge_.rights.local(now);
     session_ = std::move(holder);
     exchange_ = std::monostate();
     return reply_to(

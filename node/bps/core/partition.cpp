@@ -95,6 +95,11 @@ Verdict<Log::Appended> Partition::produce(const Produce& request,
         return log_->append(request.batch, rules, now);
     }
     auto stored = recompress(request.batch, rules, *settings_.stored_as, opener);
+    // More than a request may cost stays as it came. A refusal that asks to send it again would let
+    // what the producer has sent behind it come before it.
+    if (!stored && stored.error().code == ErrorCode::request_timed_out) {
+        return log_->append(request.batch, rules, now);
+    }
     if (!stored) return refuse(stored.error());
     rules.allows_zstd = true;
     return log_->append(*stored, rules, now);
@@ -186,7 +191,7 @@ base::Result<void> Partition::follow_log_start() {
     return set_log_start(log_start_of_row_);
 }
 
-base::Result<bool> Partition::expire(std::int64_t now) {
+base::Result<Log::Retained> Partition::expire(std::int64_t now) {
     // What was deleted when the disk failed.
     if (auto moved = follow_log_start(); !moved) return base::fail(moved.error());
     return log_->retain(now, high_watermark());

@@ -85,7 +85,7 @@ class Partition : base::Pinned {
     // More of the log is durable: what of it is deleted is not seen. unavailable: the disk.
     base::Result<void> follow_log_start();
     // Retention.
-    base::Result<bool> expire(std::int64_t now);
+    base::Result<Log::Retained> expire(std::int64_t now);
     // Compaction, of what is seen.
     [[nodiscard]] bool wants_compaction() const { return log_->wants_compaction(high_watermark()); }
     [[nodiscard]] base::Result<Log::Compacted> compact(std::int64_t now,

@@ -101,7 +101,7 @@ void Producers::add(const BatchHeader& placed) {
     if (!placed.is_idempotent()) return;
     Producer producer{.epoch = placed.producer_epoch, .batches = {}, .used = 0};
     if (const auto at = producers_.find(placed.producer_id); at != producers_.end()) {
-        by_offset_.erase(at->second.batches.back().next_offset);
+        take_out(at->first, at->second);
         if (at->second.epoch == placed.producer_epoch) producer = std::move(at->second);
         producers_.erase(at);
     }
@@ -112,11 +112,24 @@ void Producers::add(const BatchHeader& placed) {
 
 void Producers::insert(std::int64_t id, Producer producer) {
     if (producers_.size() == kProducersMax) {
-        producers_.erase(by_offset_.begin()->second);
-        by_offset_.erase(by_offset_.begin());
+        const auto gone = producers_.find(to_forget());
+        take_out(gone->first, gone->second);
+        producers_.erase(gone);
     }
-    by_offset_[producer.batches.back().next_offset] = id;
+    by_space_[id_space_of(id)][producer.batches.back().next_offset] = id;
     producers_[id] = std::move(producer);
+}
+
+void Producers::take_out(std::int64_t id, const Producer& producer) {
+    const auto of = by_space_.find(id_space_of(id));
+    of->second.erase(producer.batches.back().next_offset);
+    if (of->second.empty()) by_space_.erase(of);
+}
+
+std::int64_t Producers::to_forget() const {
+    const auto most = std::ranges::max_element(
+        by_space_, {}, [](const auto& entry) { return entry.second.size(); });
+    return most->second.begin()->second;
 }
 
 void Producers::note_use(std::int64_t id, std::int64_t now) {
@@ -133,7 +146,7 @@ void Producers::expire(std::int64_t before) {
     std::erase_if(producers_, [&](const auto& entry) {
         const ProducedBatch& last = entry.second.batches.back();
         if (std::max(last.max_timestamp, entry.second.used) >= before) return false;
-        by_offset_.erase(last.next_offset);
+        take_out(entry.first, entry.second);
         return true;
     });
 }
@@ -183,13 +196,16 @@ base::Result<Producers> Producers::read_snapshot(base::ByteView bytes, std::int6
 }
 
 void Producers::check_invariants() const {
-    CHECK(producers_.size() == by_offset_.size() && producers_.size() <= kProducersMax);
+    CHECK(producers_.size() <= kProducersMax);
+    std::size_t named = 0;
+    for (const auto& [space, ids] : by_space_)
+        named += ids.size();
+    CHECK(named == producers_.size());
     for (const auto& [id, producer] : producers_) {
         const auto& batches = producer.batches;
         CHECK(!batches.empty() && batches.size() <= kBatchesKept);
         CHECK(std::ranges::is_sorted(batches, {}, &ProducedBatch::base_offset));
-        const auto at = by_offset_.find(batches.back().next_offset);
-        CHECK(at != by_offset_.end() && at->second == id);
+        CHECK(by_space_.at(id_space_of(id)).at(batches.back().next_offset) == id);
     }
 }
 

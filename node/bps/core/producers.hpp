@@ -29,12 +29,14 @@ struct ProducedBatch {
 //
 // Invariants, checked by check_invariants():
 // P1. The batches of a producer ascend in offsets, and are of its epoch; there are 1 to 5.
-// P2. `by_offset_` names each producer once, under the next offset of its last batch.
+// P2. `by_space_` names each producer once, in its id space under the next offset of its last
+// batch.
 class Producers {
   public:
     static constexpr std::size_t kBatchesKept = 5;  // Of each; what a client may have in flight.
-    // Above them the one that produced longest ago is forgotten, as if it had expired: it goes on,
-    // and only what it sends twice after that is not known again. Some 300 bytes each.
+    // Above them, of the account that has most of them, the one that produced longest ago is
+    // forgotten, as if it had expired: it goes on, and only what it sends twice after that is not
+    // known again. No account takes another's away by that. Some 300 bytes each.
     static constexpr std::size_t kProducersMax = 1'000;
     static constexpr std::uint64_t kProducerBytes = 300;
 
@@ -78,9 +80,13 @@ class Producers {
     };
 
     void insert(std::int64_t id, Producer producer);
+    // Of by_space_.
+    void take_out(std::int64_t id, const Producer& producer);
+    [[nodiscard]] std::int64_t to_forget() const;
 
-    std::map<std::int64_t, Producer> producers_;      // By id.
-    std::map<std::int64_t, std::int64_t> by_offset_;  // Ids by the next offset of the last batch.
+    std::map<std::int64_t, Producer> producers_;  // By id.
+    // Ids by the next offset of the last batch, by the id space of whose they are.
+    std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> by_space_;
 };
 
 }  // namespace bps

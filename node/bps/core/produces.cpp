@@ -36,9 +36,9 @@ std::optional<Refusal> refusal_of(const Caller& caller, const ProduceRequest& re
     return std::nullopt;
 }
 
-// Batches that a topic's compression.type has opened and made anew, while all others wait. Of the
-// rest a client that knows its trade sends again what was not taken.
-constexpr std::size_t kOpenedByRequestMax = std::size_t{8} << 20U;
+// Batches that a topic's compression.type has opened and made anew, while all others wait: as many
+// bytes as a request can bring that are not compressed. The rest is stored as it came.
+constexpr std::size_t kOpenedByRequestMax = std::size_t{2} << 20U;
 
 // What of the frame is a view into it.
 std::span<std::byte> within(std::span<std::byte> frame, base::ByteView part) {

@@ -246,7 +246,7 @@ Verdict<void> Rights::delegated(chain::Name owner,
 
 // By the later of both clocks: neither a chain that stands still nor a clock that lags prolongs it.
 Verdict<void> Rights::token(const TokenClaims& claims, std::int64_t now) const {
-    const std::int64_t seconds = std::max(now - ahead_, time_) / 1'000;
+    const std::int64_t seconds = std::max(local(now), time_) / 1'000;
     if (claims.expires_at <= claims.issued_at ||
         claims.expires_at - claims.issued_at > kTokenSecondsMax) {
         return no_login(fmt::format("a token from {} to {} s; it lasts {} s at most",

@@ -53,8 +53,10 @@ class Rights final : public Access {
     // back: they never fall, and what is compared with a block's time or a token's must not wait
     // for the clock to come up.
     void set_ahead(std::int64_t ahead) { ahead_ = ahead; }
+    // What the local clock shows at such a time.
+    [[nodiscard]] std::int64_t local(std::int64_t now) const { return now - ahead_; }
     // Of the last final block.
-    [[nodiscard]] std::int64_t age(std::int64_t now) const { return now - ahead_ - time_; }
+    [[nodiscard]] std::int64_t age(std::int64_t now) const { return local(now) - time_; }
 
     [[nodiscard]] Verdict<TopicAccess> topic(const Principal& caller,
                                              std::string_view name,

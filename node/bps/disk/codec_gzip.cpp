@@ -64,15 +64,14 @@ base::Result<base::Bytes> open_gzip(base::ByteView bytes, std::size_t bytes_max)
     }
 }
 
+// The fastest: all requests wait for it, and the default takes several times as long.
 base::Bytes make_gzip(base::ByteView bytes) {
     constexpr int kMemoryLevel = 8;  // zlib's default.
     z_stream stream{};
-    CHECK(deflateInit2(&stream,
-                       Z_DEFAULT_COMPRESSION,
-                       Z_DEFLATED,
-                       kGzipWindowBits,
-                       kMemoryLevel,
-                       Z_DEFAULT_STRATEGY) == Z_OK);
+    CHECK(
+        deflateInit2(
+            &stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
+        Z_OK);
     set_input(stream, bytes);
     base::Bytes out(deflateBound(&stream, static_cast<uLong>(bytes.size())));
     stream.next_out = reinterpret_cast<Bytef*>(out.data());

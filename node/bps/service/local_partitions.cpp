@@ -162,9 +162,9 @@ base::Result<LocalPartitions::Local*> LocalPartitions::make(std::int64_t now,
                                                             const rows::Partition& row,
                                                             const PartitionSettings& settings) {
     const PartitionId id = id_of(row);
-    if (auto checked = list_.check(id); !checked) return base::fail(checked.error());
-    // Once: what is opened again may have been written meanwhile.
+    // Once: what is opened again may have been written meanwhile, or put there.
     const bool is_durable = left_durable_.erase(id) > 0;
+    if (auto checked = list_.check(id); !checked) return base::fail(checked.error());
     auto files = DiskLogFiles::open(path_of(id), world_.files, is_durable ? device_ : std::nullopt);
     if (!files) return base::fail(files.error());
     if (auto begun = Log::begin_at(**files, row.log_start); !begun)

@@ -105,7 +105,8 @@ base::Result<void> PartitionList::check(PartitionId id) const {
     if (found.error().code != base::Errc::not_found) return base::fail(found.error());
     return base::fail(base::Errc::corrupt,
                       fmt::format("{} is gone, with its records: put it back; to go on without "
-                                  "them, make it as an empty directory",
+                                  "them, make it as an empty directory, and let its groups begin "
+                                  "anew (bor-cli bps groups reset)",
                                   path_of(id)));
 }
 

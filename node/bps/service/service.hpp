@@ -115,7 +115,7 @@ class Service : base::Pinned {
     void add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const;
     void step_start(std::set<PartitionId>& changed);
     void on_time(Effects& out);
-    // Retention and compaction. True: there is more to do.
+    // Retention and compaction. True: there is more to do at once.
     [[nodiscard]] bool tidy(Effects& out);
     void carry_out(Effects& out);
     void publish_figures();
@@ -149,6 +149,7 @@ class Service : base::Pinned {
     std::int64_t now_ = 0;
     std::optional<Ahead> ahead_;  // Of the system's clock.
     std::int64_t expire_at_ = 0;
+    std::chrono::steady_clock::time_point expire_rests_until_;
     std::int64_t looked_at_ = 0;
     bool has_unread_rows_ = false;  // Rows of a newer contract were passed over.
     Figures counted_;

@@ -58,10 +58,10 @@ inline void sync(bps::Log& log, SimulatedFiles& files) {
 // All that is to go, which takes some calls.
 inline void retain(bps::Log& log, std::int64_t now, std::int64_t limit) {
     while (true) {
-        const auto more = log.retain(now, limit);
-        REQUIRE(more.has_value());
+        const auto done = log.retain(now, limit);
+        REQUIRE(done.has_value());
         log.check_invariants();
-        if (!*more) return;
+        if (*done != bps::Log::Retained::more) return;
     }
 }
 

@@ -381,6 +381,16 @@ TEST_CASE("a session whose keys were changed ends with the next final state", "[
     CHECK(client.closed == "the keys that signed the token do not satisfy alice@active");
 }
 
+TEST_CASE("after the clock was set back a session lasts as long as its token", "[bps][login]") {
+    constexpr std::int64_t kDay = 86'400'000;
+    Client client;
+    client.now += kDay;
+    client.rights.set_ahead(kDay);
+    const auto answer = client.plain(client.token());
+    CHECK(answer.error_code == ErrorCode::none);
+    CHECK(answer.session_lifetime_ms == 3'600'000);
+}
+
 TEST_CASE("a session is renewed by another token of the same principal", "[bps][login]") {
     Client client;
     (void)client.plain(client.token());

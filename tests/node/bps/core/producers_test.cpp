@@ -144,6 +144,23 @@ TEST_CASE("above a bound the producer of longest ago is forgotten", "[bps][produ
     CHECK(repeats(producers, {.id = 2, .sequence = 0}) == 2);
 }
 
+TEST_CASE("an account with many producers takes no other's away", "[bps][producers]") {
+    Producers producers;
+    constexpr std::int64_t kOne = std::int64_t{1} << bps::kLeasedIdBits;
+    producers.add(batch_of({.id = kOne}, 0));
+    constexpr auto kMax = static_cast<std::int64_t>(Producers::kProducersMax);
+    for (std::int64_t i = 0; i < 2 * kMax; ++i)
+        producers.add(batch_of({.id = 2 * kOne + i}, 1 + i));
+    producers.check_invariants();
+    CHECK(producers.size() == Producers::kProducersMax);
+    CHECK(repeats(producers, {.id = kOne, .sequence = 0}) == 0);
+    CHECK(repeats(producers, {.id = 2 * kOne + kMax, .sequence = 0}) == -1);
+    const auto read = Producers::read_snapshot(producers.snapshot(1 + 2 * kMax), 1 + 2 * kMax);
+    REQUIRE(read.has_value());
+    CHECK(repeats(*read, {.id = kOne, .sequence = 0}) == 0);
+    CHECK(*read == producers);
+}
+
 TEST_CASE("a snapshot and the batches behind it give what all batches give", "[bps][producers]") {
     base::Rng rng(7);
     std::vector<BatchHeader> log;

@@ -199,6 +199,25 @@ TEST_CASE("a tenant stores as many bytes as its quota says", "[bps][quotas]") {
     CHECK(error(0) == ErrorCode::none);
 }
 
+// Its files and what is known of them take room, however few records there are.
+TEST_CASE("many segments with little in them count", "[bps][quotas]") {
+    bps::PartitionSettings settings;
+    settings.owner = "carol"_n;
+    settings.log.segment_ms = 60'000;
+    settings.log.retention_ms = -1;
+    BrokerFixture f(settings);
+    set(f.quotas, {.account = "carol"_n, .stored_bytes = 100'000});
+    int minutes = 0;
+    for (; minutes < 200; ++minutes) {
+        const auto id = f.produce(0, "a");
+        f.sync();
+        if (f.produced(id).error_code == ErrorCode::policy_violation) break;
+        f.now += 60'001;
+        CHECK(f.expire());
+    }
+    CHECK(minutes == 13);  // 12 segments have 96 KiB.
+}
+
 // Its answer may have been lost: the producer asks again, and must not take it for refused.
 TEST_CASE("what is stored is answered though its tenant may store no more", "[bps][quotas]") {
     bps::PartitionSettings settings;

@@ -112,6 +112,44 @@ TEST_CASE("a compressed batch that lies of its records is refused", "[bps][recom
     CHECK(refusal_of(more, {}) == ErrorCode::corrupt_message);
 }
 
+TEST_CASE("gzip is made as fast as it can be", "[bps][recompress]") {
+    const std::string text(10'000, 'x');
+    const base::Bytes made = Codecs::compress(Compression::gzip, base::as_bytes(text));
+    constexpr std::size_t kExtraFlags = 8;  // RFC 1952: XFL.
+    REQUIRE(made.size() > kExtraFlags);
+    CHECK(std::to_integer<int>(made[kExtraFlags]) == 4);
+}
+
+TEST_CASE("what would cost more than a request may is stored as it came", "[bps][recompress]") {
+    support::SimulatedFiles files;
+    const Codecs codecs;
+    bps::PartitionSettings settings;
+    settings.stored_as = Compression::gzip;
+    bps::Partition partition({1, 0}, support::open_log(files, settings.log), settings);
+    REQUIRE(partition.lead(1, 1).has_value());
+    // Of a request whose earlier parts have used up all of it; the second is another one's.
+    const bps::LimitedOpener used_up(codecs, 0);
+    const auto produce = [&](std::int32_t sequence, const bps::Decompressor& opener) {
+        support::BatchSpec spec = three_records();
+        spec.base_sequence = sequence;
+        base::Bytes batch = compressed(spec, Compression::zstd);
+        return partition.produce({.batch = batch, .acks = 1, .version = 9}, opener, 0);
+    };
+    REQUIRE(produce(0, used_up).has_value());
+    REQUIRE(produce(3, codecs).has_value());
+    support::sync(partition.log(), files);
+    for (const auto& [offset, compression] :
+         {std::pair(0, Compression::zstd), std::pair(3, Compression::gzip)}) {
+        bps::FetchRequest::Partition want;
+        want.fetch_offset = offset;
+        const auto stored = partition.read(want, 10, 1);
+        REQUIRE(stored.has_value());
+        const base::Bytes bytes = support::fetched(files, *stored);
+        CHECK(bps::read_batch_header(bytes)->compression() == compression);
+        CHECK(records_of(bytes) == records_of(support::make_batch(three_records())));
+    }
+}
+
 TEST_CASE("a partition stores as its topic says, and repeats are seen", "[bps][recompress]") {
     support::SimulatedFiles files;
     const Codecs codecs;

@@ -61,7 +61,8 @@ TEST_CASE("a partition that was listed and has no directory is lost", "[bps][ser
     CHECK(lost.error().detail ==
           (directory / "4000000000-1") +
               " is gone, with its records: put it back; to go on without them, "
-              "make it as an empty directory");
+              "make it as an empty directory, and let its groups begin anew (bor-cli bps groups "
+              "reset)");
     make(list, kOther);
     CHECK(list.check(kOther));
 }
