@@ -3,7 +3,7 @@
 #include "base/crypto/wipe.hpp"
 #include "genesis/join_line.hpp"
 #include "node/bps/ledger/final_rows.hpp"
-#include "node/disk/file.hpp"
+#include "node/disk/secret_file.hpp"
 
 #include <utility>
 
@@ -22,7 +22,7 @@ base::Result<PrivateKey> read_account_key(const std::filesystem::path& file) {
     const auto invalid = [&](const std::string& reason) {
         return base::fail(Errc::invalid, "bps-account-key = " + file.string() + ": " + reason);
     };
-    auto bytes = read_file(file.string(), kKeyFileBytesMax);
+    auto bytes = read_secret_file(file.string(), kKeyFileBytesMax);
     if (!bytes) return invalid(bytes.error().detail);
     const std::string_view text = base::as_text(*bytes);
     auto key = PrivateKey::from_string(text.substr(0, text.find_first_of(" \r\n")));
@@ -88,6 +88,11 @@ base::Result<std::unique_ptr<BrokerPlugin>> BrokerPlugin::open(const BrokerSetti
                                                                base::Log log) {
     const auto key = read_account_key(settings.key_file);
     if (!key) return base::fail(key.error());
+    if (settings.has_tls()) {
+        if (auto good = check_secret_file(settings.tls_key.string()); !good) {
+            return base::fail(base::Errc::invalid, "bps-tls-key: " + good.error().detail);
+        }
+    }
     const auto options = options_of(settings, world, *key);
     std::unique_ptr<BrokerPlugin> made(new BrokerPlugin(options.chain.contract, world));
     BrokerPlugin& self = *made;

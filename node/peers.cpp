@@ -1,7 +1,9 @@
 #include "node/peers.hpp"
 
+#include "base/crypto/wipe.hpp"
 #include "chain/execution/rows.hpp"
 #include "node/disk/file.hpp"
+#include "node/disk/secret_file.hpp"
 #include "node/option_names.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 
@@ -27,11 +29,11 @@ base::Result<PrivateKey> read_node_key(const std::string& path) {
     const auto invalid = [&](const std::string& reason) {
         return base::fail(Errc::invalid, "p2p-node-key = " + path + ": " + reason);
     };
-    auto bytes = read_file(path, kKeyFileBytesMax);
+    auto bytes = read_secret_file(path, kKeyFileBytesMax);
     if (!bytes) return invalid(bytes.error().detail);
     const std::string_view text = base::as_text(*bytes);
     auto key = PrivateKey::from_string(text.substr(0, text.find_first_of(" \r\n")));
-    std::ranges::fill(*bytes, std::byte{0});
+    base::crypto::secure_wipe(*bytes);
     if (!key) return invalid("holds no private key as text");
     if (key->type() != KeyType::r1) {
         return invalid("is not an R1 key: TLS has no scheme for others");

@@ -1,7 +1,8 @@
 #include "node/signer.hpp"
 
 #include "base/crypto/typed_keys.hpp"
-#include "node/disk/file.hpp"
+#include "base/crypto/wipe.hpp"
+#include "node/disk/secret_file.hpp"
 #include "node/http/listener.hpp"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ base::Result<std::unique_ptr<Signer>> open_provider(const PublicKey& key,
 }  // namespace
 
 base::Result<std::unique_ptr<Signer>> open_key_file(const PublicKey& key, const std::string& path) {
-    auto bytes = read_file(path, kKeyFileBytesMax);
+    auto bytes = read_secret_file(path, kKeyFileBytesMax);
     if (!bytes) {
         return base::fail(Errc::invalid, "key file " + path + ": " + bytes.error().detail);
     }
@@ -74,7 +75,7 @@ base::Result<std::unique_ptr<Signer>> open_key_file(const PublicKey& key, const 
         text.remove_suffix(1);
     }
     auto secret = base::crypto::PrivateKey::from_string(text);
-    std::ranges::fill(*bytes, std::byte{0});
+    base::crypto::secure_wipe(*bytes);
     if (!secret) return base::fail(Errc::invalid, "key file " + path + " holds no private key");
     if (secret->public_key() != key) {
         return base::fail(Errc::invalid,

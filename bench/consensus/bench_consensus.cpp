@@ -9,11 +9,11 @@
 #include "cli/journal.hpp"
 #include "cli/process.hpp"
 #include "consensus/certificate.hpp"
+#include "node/disk/file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <thread>
 
 namespace {
@@ -48,9 +48,8 @@ struct Seat {
 };
 
 void write_text(const fs::path& file, const std::string& text) {
-    std::ofstream out(file);
-    out << text;
-    if (!out.good()) bench::give_up("cannot write " + file.string());
+    const auto written = node::write_file_atomically(file.string(), base::as_bytes(text));
+    if (!written) bench::give_up(written.error().detail);
 }
 
 std::vector<Seat> make_seats(const fs::path& dir, std::size_t count) {

@@ -3,6 +3,7 @@
 #include "chain/types/transaction.hpp"
 #include "cli/journal.hpp"
 #include "genesis/genesis.hpp"
+#include "node/disk/file.hpp"
 #include "node/node.hpp"
 #include "p2p/messages.hpp"
 #include "transport/tcp/peers.hpp"
@@ -112,9 +113,7 @@ class Server {
         return path;
     }
     static void write(const std::filesystem::path& file, const std::string& text) {
-        std::ofstream out(file);
-        out << text;
-        REQUIRE(out.good());
+        REQUIRE(node::write_file_atomically(file.string(), base::as_bytes(text)).has_value());
     }
     static std::uint16_t free_port() {
         const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

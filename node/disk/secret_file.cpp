@@ -1,0 +1,94 @@
+#include "node/disk/secret_file.hpp"
+
+#include "base/crypto/wipe.hpp"
+#include "node/disk/file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace node {
+
+namespace {
+
+using base::Errc;
+
+constexpr std::size_t kTokenFileBytesMax = 4096;
+constexpr std::size_t kTokenCharactersMin = 16;
+
+base::Result<void> check_mode(const std::string& path, const File& file) {
+    struct ::stat about {};
+    if (::fstat(file.descriptor(), &about) != 0 || !S_ISREG(about.st_mode)) {
+        return base::fail(Errc::invalid, path + " is no regular file");
+    }
+    const bool is_own = about.st_uid == ::geteuid();
+    if (!is_own && about.st_uid != 0) {
+        return base::fail(
+            Errc::invalid,
+            fmt::format(
+                "{0} has a secret, and is another user's: type chown {1} {0}", path, ::geteuid()));
+    }
+    const unsigned mode = about.st_mode & 0777U;
+    const unsigned allowed = is_own ? 0700U : 0740U;
+    if ((mode & ~allowed) == 0) return {};
+    return base::fail(Errc::invalid,
+                      fmt::format("{0} has a secret, and its mode {1:04o} lets others at it: type "
+                                  "chmod {2} {0}",
+                                  path,
+                                  mode,
+                                  is_own ? "0600" : "0640"));
+}
+
+base::Result<File> open_secret(const std::string& path) {
+    auto file = File::open(path, O_RDONLY);
+    if (!file) return file;
+    if (auto good = check_mode(path, *file); !good) return base::fail(good.error());
+    return file;
+}
+
+}  // namespace
+
+base::Result<void> check_secret_file(const std::string& path) {
+    const auto file = open_secret(path);
+    if (!file) return base::fail(file.error());
+    return {};
+}
+
+base::Result<base::Bytes> read_secret_file(const std::string& path, std::size_t bytes_max) {
+    const auto file = open_secret(path);
+    if (!file) return base::fail(file.error());
+    const auto size = file->size();
+    if (!size) return base::fail(size.error());
+    if (*size > bytes_max) {
+        return base::fail(
+            Errc::malformed,
+            fmt::format("{} has {} bytes, at most {} are expected", path, *size, bytes_max));
+    }
+    return file->read_at(0, static_cast<std::size_t>(*size));
+}
+
+base::Result<std::string> read_token(std::string_view option, const std::string& path) {
+    auto bytes = read_secret_file(path, kTokenFileBytesMax);
+    if (!bytes) {
+        return base::fail(bytes.error().code, fmt::format("{}: {}", option, bytes.error().detail));
+    }
+    constexpr std::string_view kBlanks = " \t\r\n";
+    const std::string_view text = base::as_text(*bytes);
+    const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
+    const std::size_t end = std::min(text.find_first_of(kBlanks, start), text.size());
+    std::string token(text.substr(start, end - start));
+    base::crypto::secure_wipe(*bytes);
+    if (token.size() >= kTokenCharactersMin) return token;
+    return base::fail(Errc::invalid,
+                      fmt::format("{}: the token in {} has {} characters, at least {} are needed; "
+                                  "'openssl rand -hex 32' makes one",
+                                  option,
+                                  path,
+                                  token.size(),
+                                  kTokenCharactersMin));
+}
+
+}  // namespace node
