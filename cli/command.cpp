@@ -260,6 +260,10 @@ const std::vector<Option>& global_options() {
         {"url", 'u', "URL", "node to talk to: http://HOST:PORT or unix:///PATH"},
         {"wallet-url", 0, "URL", "wallet daemon, likewise"},
         {"dir", 0, "DIR", "a local network's folder: its node and wallet (network up)"},
+        {"operator-token-file",
+         0,
+         "FILE",
+         "token of the node's http-operator-token-file, for operator's commands over TCP"},
         {"json", 'j', "", "print JSON"},
     };
     return kOptions;

@@ -50,6 +50,8 @@ class Arguments {
 // What a command needs besides its arguments, made from the global options.
 struct Session {
     std::string url = "http://127.0.0.1:8888";  // Or unix:///path.
+    std::string operator_url{};    // For operator's calls: the node's Unix socket, else `url`.
+    std::string operator_token{};  // Over TCP these need it; empty: none was given.
     std::string wallet_url;
     bool names_wallet = false;        // An option does, or the network's file.
     std::string dir = "bor-network";  // A local network's folder.
@@ -67,7 +69,8 @@ struct Command {
 };
 
 // The session that the global options ask for. With --dir, the network's node and wallet.
-// not_found: there is no network in --dir, and the command is not one that makes it.
+// not_found: there is no network in --dir, and the command is not one that makes it. With another
+// code, too: --operator-token-file has no token.
 [[nodiscard]] base::Result<Session> make_session(const Arguments& globals, bool makes_network);
 
 // Every command, by name. Filled from one table a file: the functions below.

@@ -68,7 +68,8 @@ std::string since_final(const Json& finality) {
 // Who could make it go on, as far as this node sees.
 std::string why_head_stays(const Json& finality) {
     if (shown(finality, "paused") == "true") {
-        return "the producer of this node is paused (/v1/producer/resume lets it go on)";
+        return "the producer of this node is paused (POST /v1/producer/resume on its Unix socket "
+               "lets it go on)";
     }
     if (std::string trouble = text_of(finality, "trouble"); !trouble.empty()) return trouble;
     const Json& validators = list_of(finality, "validators");
@@ -158,7 +159,10 @@ Finding check_producer(const Json& finality) {
         return {"producer", false, fmt::format("The node is in trouble: {}.", trouble)};
     }
     if (shown(finality, "paused") == "true") {
-        return {"producer", false, "The producer is paused; /v1/producer/resume lets it go on."};
+        return {"producer",
+                false,
+                "The producer is paused; POST /v1/producer/resume on its Unix socket lets it go "
+                "on."};
     }
     return {"producer", true, "The producer is neither paused nor in trouble."};
 }
@@ -192,12 +196,29 @@ void check_validators(const Json& finality, std::vector<Finding>& out) {
                      count == 1 ? "s" : "")});
 }
 
+std::string on_one_line(const base::Error& error) {
+    std::string text;
+    for (const char c : error.detail) {
+        const bool is_blank = c == '\n' || c == ' ';
+        if (!is_blank) text += c;
+        if (is_blank && !text.empty() && text.back() != ' ') text += ' ';
+    }
+    return text;
+}
+
 Finding check_disk(const Session& session) {
-    const auto size = call(session.url, "/v1/db_size/get", Json());
-    if (!size) {
+    const auto size = operator_call(session, "/v1/db_size/get", Json());
+    if (!size && size.error().code == base::Errc::not_found) {
         return {"disk",
                 true,
                 "How much space is left is not told (plugin db_size_api_plugin is not on)."};
+    }
+    // Only the node's operator is told.
+    if (!size) {
+        return {"disk",
+                true,
+                fmt::format("How much space is left is not told: {}", on_one_line(size.error())),
+                true};
     }
     const std::uint64_t free = number_of(*size, "free_bytes");
     const bool good = free >= kFreeBytesMin;

@@ -173,7 +173,7 @@ base::Result<void> get_servants(const Session& session, const Arguments& argumen
 }
 
 base::Result<void> get_features(const Session& session, const Arguments& /*arguments*/) {
-    return ask(session, "/v1/producer/get_supported_protocol_features", Json::object());
+    return ask_as_operator(session, "/v1/producer/get_supported_protocol_features", Json::object());
 }
 
 base::Result<void> version_client(const Session& /*session*/, const Arguments& /*arguments*/) {

@@ -1,11 +1,14 @@
 #include "cli/http_client.hpp"
 
+#include "cli/command.hpp"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
+#include <sys/un.h>
 
 #include <utility>
 
@@ -54,6 +57,16 @@ base::Result<HttpAnswer> over_unix(const std::string& path,
                                    http::request<http::string_body>& request,
                                    std::chrono::milliseconds timeout) {
     using Stream = beast::basic_stream<asio::local::stream_protocol>;
+    constexpr std::size_t kPathBytesMax = sizeof(sockaddr_un::sun_path) - 1;
+    if (path.size() > kPathBytesMax) {
+        return fail(Errc::invalid,
+                    fmt::format("the path of the Unix socket {} has {} bytes, and may have {}: ask "
+                                "by a relative one (-u unix://PATH), or give the node a short one "
+                                "(unix-socket-path)",
+                                path,
+                                path.size(),
+                                kPathBytesMax));
+    }
     asio::io_context context;
     Stream stream(context);
     const asio::local::stream_protocol::endpoint endpoint(path);
@@ -84,7 +97,9 @@ base::Result<HttpAnswer> over_tcp(const std::string& host,
 
 // The text of an answer that is an error: Antelope's first detail, else the whole body.
 base::Error error_of(const HttpAnswer& answer) {
-    base::Error error{Errc::invalid, fmt::format("HTTP status {}: {}", answer.status, answer.body)};
+    constexpr int kNotFound = 404;
+    base::Error error{answer.status == kNotFound ? Errc::not_found : Errc::invalid,
+                      fmt::format("HTTP status {}: {}", answer.status, answer.body)};
     const auto json = chain::abi::parse_json(answer.body);
     if (!json) return error;
     const Json* inner = chain::abi::find_member(*json, "error");
@@ -135,14 +150,15 @@ http::request<http::string_body> request_of(http::verb verb, std::string_view pa
     return {verb, beast::string_view(path.data(), path.size()), 11};
 }
 
-}  // namespace
-
-base::Result<HttpAnswer> http_post(const std::string& url,
-                                   std::string_view path,
-                                   const std::string& body,
-                                   std::chrono::milliseconds timeout) {
+// `authorization`: the header of this name; empty: without it.
+base::Result<HttpAnswer> post_as(const std::string& authorization,
+                                 const std::string& url,
+                                 std::string_view path,
+                                 const std::string& body,
+                                 std::chrono::milliseconds timeout) {
     auto request = request_of(http::verb::post, path);
     request.set(http::field::content_type, "application/json");
+    if (!authorization.empty()) request.set(http::field::authorization, authorization);
     request.body() = body;
     auto answer = send(url, request, timeout);
     if (answer || answer.error().code == Errc::invalid) return answer;
@@ -155,6 +171,30 @@ base::Result<HttpAnswer> http_post(const std::string& url,
                     url,
                     answer.error().detail,
                     is_wallet ? "--wallet-url" : "-u"));
+}
+
+base::Result<Json> call_as(const std::string& authorization,
+                           const std::string& url,
+                           std::string_view path,
+                           const Json& body,
+                           std::chrono::milliseconds timeout) {
+    const std::string text = body.is_null() ? "" : chain::abi::dump_json(body);
+    auto answer = post_as(authorization, url, path, text, timeout);
+    if (!answer) return fail(std::move(answer).error());
+    if (answer->status >= 300) return fail(error_of(*answer));
+    chain::abi::JsonLimits limits;
+    limits.bytes = kAnswerBytesMax;
+    limits.values = kAnswerBytesMax;
+    return chain::abi::parse_json(answer->body, limits);
+}
+
+}  // namespace
+
+base::Result<HttpAnswer> http_post(const std::string& url,
+                                   std::string_view path,
+                                   const std::string& body,
+                                   std::chrono::milliseconds timeout) {
+    return post_as("", url, path, body, timeout);
 }
 
 base::Result<HttpAnswer> http_get(const std::string& url,
@@ -171,14 +211,18 @@ base::Result<Json> call(const std::string& url,
                         std::string_view path,
                         const Json& body,
                         std::chrono::milliseconds timeout) {
-    const std::string text = body.is_null() ? "" : chain::abi::dump_json(body);
-    auto answer = http_post(url, path, text, timeout);
-    if (!answer) return fail(std::move(answer).error());
-    if (answer->status >= 300) return fail(error_of(*answer));
-    chain::abi::JsonLimits limits;
-    limits.bytes = kAnswerBytesMax;
-    limits.values = kAnswerBytesMax;
-    return chain::abi::parse_json(answer->body, limits);
+    return call_as("", url, path, body, timeout);
+}
+
+base::Result<Json> operator_call(const Session& session,
+                                 std::string_view path,
+                                 const Json& body,
+                                 std::chrono::milliseconds timeout) {
+    const std::string& url = session.operator_url;
+    // A Unix socket asks for none.
+    const bool is_shown = !url.starts_with("unix://") && !session.operator_token.empty();
+    const std::string authorization = is_shown ? "Bearer " + session.operator_token : "";
+    return call_as(authorization, url, path, body, timeout);
 }
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 namespace cli {
 
 using Json = chain::abi::Json;
+struct Session;
 
 struct HttpAnswer {
     int status = 0;
@@ -35,5 +36,14 @@ struct HttpAnswer {
                                       std::string_view path,
                                       const Json& body,
                                       std::chrono::milliseconds timeout = std::chrono::seconds(30));
+
+// The same for a call that only an operator may make: /v1/producer/, /v1/net/, /v1/db_size/,
+// /v1/bor/snapshots, /v1/bor/remove_snapshot, /v1/bor/answer_recovery. Asks the session's
+// operator_url, over TCP with its token. A node that refuses says where and how to ask it.
+[[nodiscard]] base::Result<Json> operator_call(
+    const Session& session,
+    std::string_view path,
+    const Json& body,
+    std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
 }  // namespace cli

@@ -14,7 +14,7 @@ using base::fail;
 base::Result<void> ask_about(const Session& session,
                              const Arguments& arguments,
                              std::string_view path) {
-    const auto answer = call(session.url, path, Json(arguments.at("host")));
+    const auto answer = operator_call(session, path, Json(arguments.at("host")));
     if (!answer) return fail(answer.error());
     if (session.json || !answer->is_string()) return print_json(*answer);
     fmt::print("{}\n", answer->get<std::string>());
@@ -75,7 +75,7 @@ void print_dials(const Json& answer) {
 }
 
 base::Result<void> peers(const Session& session, const Arguments& /*arguments*/) {
-    if (session.json) return ask(session, "/v1/net/connections", Json());
+    if (session.json) return ask_as_operator(session, "/v1/net/connections", Json());
     const auto answer = call(session.url, "/v1/bor/peers", Json());
     if (!answer) return fail(answer.error());
     if (print_why_none(*answer)) return {};

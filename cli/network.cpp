@@ -196,7 +196,6 @@ std::string config_of(const Plan& plan, const PlannedNode& node) {
     const std::string key = node.validator.public_key().to_string();
     std::string text = "# Written by bor-cli network up.\n";
     text += fmt::format("http-server-address = 127.0.0.1:{}\n", node.http_port);
-    text += "unix-socket-path = bor-node.sock\n";
     text += fmt::format("producer-name = {}\n", node.name);
     text += fmt::format(
         "signature-provider = {}=KEY:file:{}\n", key, (node.dir / "validator.key").string());

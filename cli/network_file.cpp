@@ -17,6 +17,16 @@ std::int64_t pid_of(const Json& json) {
 
 }  // namespace
 
+std::string NetworkFile::Validator::socket() const {
+    const std::filesystem::path path = std::filesystem::path(data_dir) / "bor.sock";
+    // As the config.ini of older networks names it.
+    const std::filesystem::path older = std::filesystem::path(data_dir) / "bor-node.sock";
+    std::error_code error;
+    const bool is_older =
+        !std::filesystem::exists(path, error) && std::filesystem::exists(older, error);
+    return (is_older ? older : path).string();
+}
+
 base::Result<NetworkFile> NetworkFile::read(const std::filesystem::path& dir) {
     const auto text = read_file(dir / "network.json");
     if (!text) {

@@ -20,6 +20,9 @@ struct NetworkFile {
         std::string data_dir;
         std::string log;
         std::string broker{};  // host:port for Kafka's clients; empty: it has no broker.
+
+        // Path of its Unix socket, where its operator's calls are served.
+        [[nodiscard]] std::string socket() const;
     };
     struct Wallet {
         std::string socket;

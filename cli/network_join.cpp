@@ -149,7 +149,6 @@ base::Result<NewNode> plan_node(const fs::path& dir, const Arguments& arguments)
 std::string config_of(const genesis::JoinLine& line, const NewNode& node) {
     std::string text = "# Written by bor-cli network up --join.\n";
     text += fmt::format("http-server-address = 127.0.0.1:{}\n", node.http_port);
-    text += "unix-socket-path = bor-node.sock\n";
     text += fmt::format("p2p-listen-endpoint = 127.0.0.1:{}\n", node.p2p_port);
     text += fmt::format("p2p-node-key = {}\n", (node.dir / "node.key").string());
     text +=
@@ -260,9 +259,10 @@ void tell_recovery(const NetworkFile& file) {
 }
 
 // What the node itself finds wrong, each once: why nothing moves.
-void tell_findings(const std::string& url, std::set<std::string>& told) {
+void tell_findings(const NetworkFile::Validator& node, std::set<std::string>& told) {
     Session session;
-    session.url = url;
+    session.url = node.http;
+    session.operator_url = "unix://" + node.socket();
     for (const Finding& each : examine_node(session)) {
         if (each.good || !told.insert(each.name).second) continue;
         tell(fmt::format("BAD   {:<9} {}", each.name, each.text));
@@ -308,7 +308,7 @@ base::Result<void> watch(const NetworkFile& file) {
                 progress = std::move(present);
                 moved_at = now;
             } else if (now >= moved_at + kExamineAfter) {
-                tell_findings(node.http, told_findings);
+                tell_findings(node, told_findings);
                 moved_at = std::chrono::steady_clock::now();
             }
         }

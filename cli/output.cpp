@@ -15,6 +15,14 @@ base::Result<void> ask(const Session& session, std::string_view path, const Json
     return print_json(*answer);
 }
 
+base::Result<void> ask_as_operator(const Session& session,
+                                   std::string_view path,
+                                   const Json& body) {
+    const auto answer = operator_call(session, path, body);
+    if (!answer) return base::fail(answer.error());
+    return print_json(*answer);
+}
+
 const Json& member_of(const Json& json, std::string_view key) {
     static const Json kNone;
     const Json* value = chain::abi::find_member(json, key);

@@ -15,6 +15,10 @@ base::Result<void> print_json(const Json& json);
 [[nodiscard]] base::Result<void> ask(const Session& session,
                                      std::string_view path,
                                      const Json& body);
+// The same for an operator's call.
+[[nodiscard]] base::Result<void> ask_as_operator(const Session& session,
+                                                 std::string_view path,
+                                                 const Json& body);
 
 // A member of an object; null when there is none.
 [[nodiscard]] const Json& member_of(const Json& json, std::string_view key);

@@ -310,7 +310,10 @@ base::Result<void> check_standing(const Session& session) {
 }
 
 base::Result<void> recover_answer(const Session& session, const Arguments& arguments) {
-    const auto info = call(session.url, "/v1/chain/get_info", Json());
+    // The node that is looked at must be the one that answers.
+    Session there = session;
+    there.url = session.operator_url;
+    const auto info = call(there.url, "/v1/chain/get_info", Json());
     if (!info) return fail(info.error());
     if (!arguments.has("yes")) {
         return fail(Errc::invalid,
@@ -318,13 +321,13 @@ base::Result<void> recover_answer(const Session& session, const Arguments& argum
                     "--yes it does");
     }
     if (!arguments.has("chain-is-alive")) {
-        if (auto standing = check_standing(session); !standing) return standing;
+        if (auto standing = check_standing(there); !standing) return standing;
     }
     const std::string file = arguments.at("file");
     // Once the node has answered it is too late to find that the answer goes nowhere.
     if (auto good = try_to_write(file); !good) return good;
-    const auto made = call(
-        session.url, "/v1/bor/answer_recovery", Json{{"chain_id", text_of(*info, "chain_id")}});
+    const auto made = operator_call(
+        there, "/v1/bor/answer_recovery", Json{{"chain_id", text_of(*info, "chain_id")}});
     if (!made) return fail(made.error());
     const std::string text = text_of(*made, "answer");
     const auto answer = genesis::recovery_from_text(text);
@@ -450,8 +453,8 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
 
 void add_recover_commands(std::vector<Command>& commands) {
     commands.push_back({"recover answer",
-                        "Write what the node that is asked over its Unix socket (--url "
-                        "unix:///PATH) knows; its validator signs nothing more",
+                        "Write what the node that is asked over its Unix socket (--dir DIR, or "
+                        "--url unix:///PATH) knows; its validator signs nothing more",
                         {{"file", "where to write it"}},
                         {{"yes", 0, "", "its keys sign nothing more, for ever"},
                          {"chain-is-alive", 0, "", "also while blocks become final"}},

@@ -79,7 +79,8 @@ base::Result<void> create(const Session& session, const Arguments& arguments) {
                    (node::snapshots_in(data_dir) / made->name).string());
         return {};
     }
-    const auto made = call(session.url, "/v1/producer/create_snapshot", Json(), kCreatePatience);
+    const auto made =
+        operator_call(session, "/v1/producer/create_snapshot", Json(), kCreatePatience);
     if (!made) return fail(made.error());
     if (session.json) return print_json(*made);
     fmt::print("snapshot of block {}: {}\n",
@@ -100,7 +101,13 @@ void print_listed(const Json& each) {
 }
 
 base::Result<Json> listed(const Session& session, const Arguments& arguments) {
-    if (!arguments.has("data-dir")) return call(session.url, "/v1/bor/snapshots", Json());
+    if (!arguments.has("data-dir")) {
+        auto told = operator_call(session, "/v1/bor/snapshots", Json());
+        if (told || told.error().code != base::Errc::not_found) return told;
+        return fail(base::Errc::not_found,
+                    "the node serves the list of its snapshots on its Unix socket (--dir DIR or "
+                    "--url unix:///PATH), and over TCP where http-category-address names snapshot");
+    }
     const fs::path data_dir = arguments.get("data-dir");
     const auto all = node::list_snapshots(data_dir, error_log());
     if (!all) return fail(all.error());
@@ -132,7 +139,7 @@ base::Result<void> remove(const Session& session, const Arguments& arguments) {
     if (arguments.has("data-dir")) {
         return node::remove_snapshot(arguments.get("data-dir"), name, error_log());
     }
-    const auto done = call(session.url, "/v1/bor/remove_snapshot", Json{{"name", name}});
+    const auto done = operator_call(session, "/v1/bor/remove_snapshot", Json{{"name", name}});
     if (!done) return fail(done.error());
     return {};
 }

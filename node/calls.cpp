@@ -1,6 +1,6 @@
 #include "node/calls.hpp"
 
-#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace node {
@@ -10,18 +10,10 @@ namespace {
 constexpr const char* kFinal = "state=final";
 constexpr const char* kHead = "state=head";
 
-// Nothing: whoever asks may.
-std::optional<http::Response> refuse_remote(Calls::Reach reach, const http::Remote& remote) {
-    const bool may_ask = reach == Calls::Reach::anywhere ||
-                         (reach == Calls::Reach::local ? remote.is_local : remote.unix_socket);
-    if (may_ask) return std::nullopt;
-    const char* const reason =
-        reach == Calls::Reach::local
-            ? "this call is only served on loopback addresses and Unix sockets"
-            : "this call is only served on the node's Unix socket (unix-socket-path); bor-cli asks "
-              "there with --url unix:///PATH";
-    return http::error_response({.status = 403, .message = "Forbidden", .details = {reason}},
-                                false);
+// What spec 07 gives to the operator whole.
+bool is_of_operator(std::string_view path) {
+    return path.starts_with("/v1/producer/") || path.starts_with("/v1/net/") ||
+           path.starts_with("/v1/db_size/");
 }
 
 }  // namespace
@@ -51,8 +43,7 @@ void Calls::read(const Options& options, Read call) {
         }
         reply(to_response(call(context_, moment(request), params), options.status));
     };
-    router_.add(options.path,
-                {.handler = handler, .category = options.category, .queries = {kFinal, kHead}});
+    add(options, handler, {kFinal, kHead});
 }
 
 void Calls::plain(const Options& options, Plain call) {
@@ -66,10 +57,6 @@ void Calls::plain(const Options& options, Plain call) {
 void Calls::later(const Options& options, Later call) {
     const auto handler = [this, options, call = std::move(call)](const http::Request& request,
                                                                  const http::Reply& reply) {
-        if (auto refused = refuse_remote(options.reach, request.remote)) {
-            reply(*std::move(refused));
-            return;
-        }
         Params params(request.body, options.need);
         if (!params.ok()) {
             reply(error_response(params.error(), context_.verbose_errors));
@@ -77,11 +64,19 @@ void Calls::later(const Options& options, Later call) {
         }
         call(context_, {params, request.remote}, reply);
     };
+    add(options, handler, {});
+}
+
+void Calls::add(const Options& options, http::Handler handler, std::set<std::string> queries) {
+    const bool is_of_socket = options.reach == Reach::unix_socket;
     router_.add(options.path,
-                {.handler = handler,
+                {.handler = std::move(handler),
                  .category = options.category,
-                 .queries = {},
-                 .is_operators = options.reach != Reach::anywhere});
+                 .queries = std::move(queries),
+                 .is_operators = is_of_socket || options.reach == Reach::operators ||
+                                 is_of_operator(options.path),
+                 .is_of_socket = is_of_socket,
+                 .is_listed = options.reach == Reach::listed});
 }
 
 }  // namespace node

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace node {
@@ -93,9 +94,10 @@ class Calls {
     // Answers when it likes; errors of its parameters were refused before.
     using Later = std::function<void(const ApiContext&, Asked, Respond)>;
 
-    // Whom a call is served: over any listener, on loopback addresses and Unix sockets, or only to
-    // who may open the Unix socket.
-    enum class Reach : std::uint8_t { anywhere, local, unix_socket };
+    // Whom a call is served (spec 10): over any listener; where one names its category; to the
+    // operator, as are all calls of nodeos' plugins of that kind; only to who may open the Unix
+    // socket.
+    enum class Reach : std::uint8_t { anywhere, listed, operators, unix_socket };
     struct Options {
         std::string path;
         Need need = Need::none;
@@ -115,6 +117,7 @@ class Calls {
     [[nodiscard]] http::Router& router() { return router_; }
 
   private:
+    void add(const Options& options, http::Handler handler, std::set<std::string> queries);
     [[nodiscard]] Moment moment(const http::Request& request) const;
     [[nodiscard]] http::Response to_response(const Answer& answer, unsigned status) const;
 

@@ -54,6 +54,25 @@ void set_history(const RocksDbStorage::Statistics& disk,
         registry, "bor_pruning_failures", "Times that it failed since the start", counters.failed);
 }
 
+void set_http(const http::Counters& http, prometheus::Registry& registry) {
+    const auto set = [&](const char* name, const char* help, auto value) {
+        set_gauge(registry, name, help, value);
+    };
+    set("bor_http_requests", "Requests since the start", http.requests);
+    set("bor_http_connections", "Open connections", http.connections);
+    set("bor_http_refused_connections",
+        "Connections closed at once, of addresses with as many as one may have",
+        http.refused_connections);
+    set("bor_http_closed_idle_connections",
+        "Idle connections closed, since http-max-connections were taken",
+        http.closed_idle);
+    set("bor_http_closed_slow_connections",
+        "Connections closed, since they did not take their answers and these were too many",
+        http.closed_slow);
+    set("bor_http_refused_rate", "Requests refused by http-requests-per-second", http.refused_rate);
+    set("bor_http_in_flight_bytes", "Requests and answers under way", http.bytes_in_flight);
+}
+
 void set_snapshots(const SnapshotService& service, prometheus::Registry& registry) {
     const auto set = [&](const char* name, const char* help, auto value) {
         set_gauge(registry, name, help, value);
@@ -149,14 +168,7 @@ std::string Metrics::text() {
         "Bytes that wait for compaction",
         disk.compaction_pending_bytes);
     set("bor_disk_free_bytes", "Free space below data-dir", disk.disk_free_bytes);
-    const http::Counters http = sources_.http();
-    set("bor_http_requests", "Requests since the start", http.requests);
-    set("bor_http_connections", "Open connections", http.connections);
-    set("bor_http_refused_connections",
-        "Connections refused by http-max-connections",
-        http.refused_connections);
-    set("bor_http_refused_rate", "Requests refused by http-requests-per-second", http.refused_rate);
-    set("bor_http_in_flight_bytes", "Requests and answers under way", http.bytes_in_flight);
+    set_http(sources_.http(), out.registry);
     if (sources_.broker) {
         const auto since = std::chrono::system_clock::now().time_since_epoch();
         const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();

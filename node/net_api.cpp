@@ -165,11 +165,8 @@ Answer disconnect(const ApiContext& context, const std::string& host) {
 void add_net_calls(Calls& calls) {
     const ApiContext& context = calls.context();
     const auto options = [](const char* path, Need need, bool writes) {
-        return Calls::Options{.path = path,
-                              .need = need,
-                              .category = writes ? "net_rw" : "net_ro",
-                              .status = 201,
-                              .reach = writes ? Calls::Reach::local : Calls::Reach::anywhere};
+        return Calls::Options{
+            .path = path, .need = need, .category = writes ? "net_rw" : "net_ro", .status = 201};
     };
     const auto text_of = [](const Params& params) { return params.body().get<std::string>(); };
     calls.plain(options("/v1/net/connections", Need::none, false),

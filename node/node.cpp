@@ -58,45 +58,6 @@ struct TimedExecution {
     ThreadRunTimer timer;
 };
 
-http::Options http_options(const Options& options) {
-    http::Options http;
-    http.threads = options.http_threads;
-    http.server_name = "bor/" + std::string(kVersion);
-    http.body_bytes_max = options.max_body_size;
-    http.connections_max = options.http_max_connections;
-    http.bytes_in_flight_max = options.http_max_bytes_in_flight;
-    http.requests_per_second_max = options.http_requests_per_second;
-    http.verbose_errors = options.verbose_http_errors;
-    http.validate_host = options.http_validate_host;
-    http.host_aliases = options.http_aliases;
-    // Under which others are told to ask here.
-    if (const auto told = genesis::HostPort::from_string(options.p2p_server_address)) {
-        http.host_aliases.insert(told->host);
-    }
-    http.allow_origin = options.access_control_allow_origin;
-    http.allow_headers = options.access_control_allow_headers;
-    http.max_age = options.access_control_max_age;
-    http.allow_credentials = options.access_control_allow_credentials;
-    if (options.category_addresses.empty() && !options.http_server_address.empty()) {
-        http.listen.push_back({.address = options.http_server_address});
-    }
-    for (const std::string& each : options.category_addresses) {
-        const std::size_t comma = each.find(',');
-        const std::string address = each.substr(comma + 1);
-        auto found = std::ranges::find(http.listen, address, &http::Listen::address);
-        if (found == http.listen.end()) {
-            http.listen.push_back({.address = address});
-            found = std::prev(http.listen.end());
-        }
-        found->categories.insert(each.substr(0, comma));
-    }
-    if (!options.unix_socket_path.empty()) {
-        const auto path = options.data_dir / options.unix_socket_path;
-        http.listen.push_back({.address = path.string(), .is_unix = true});
-    }
-    return http;
-}
-
 // What the operator says of the chain's history: of `checkpoint` and `recover-from`.
 base::Result<LoadOptions> load_options(const Options& options) {
     LoadOptions how;
@@ -197,6 +158,7 @@ class Node::Parts {
     http::Router router;
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
+    std::vector<http::Listen> listen;       // Its.
     std::vector<chain::Height> recoveries;  // From which blocks those begin that are confirmed.
     std::optional<base::crypto::PublicKey> node_key;  // Absent: there are no peers.
     std::vector<p2p::input::Dial> dials;
@@ -411,10 +373,10 @@ base::Result<void> Node::Parts::open() {
                                                       abis,
                                                       ledger.genesis,
                                                       chain_id,
-                                                      options.verbose_http_errors,
-                                                      options.http_max_response_time,
+                                                      options.http.verbose_errors,
+                                                      options.http.response_time_max,
                                                       settings,
-                                                      options.max_body_size});
+                                                      options.http.body_bytes_max});
     std::vector<DryRun::Lane> lanes;
     for (std::size_t i = 0; i < kDryRunThreads; ++i) {
         TimedExecution& each =
@@ -451,13 +413,15 @@ base::Result<void> Node::Parts::open() {
     if (auto opened = open_broker(); !opened) return opened;
     calls = std::make_unique<Calls>(router, *context);
     add_routes();
-    server = std::make_unique<http::Server>(http_options(options), router, log("http"));
+    auto http = server_options(options.http, options.data_dir, options.p2p_server_address);
+    if (!http) return base::fail(http.error());
+    listen = http->listen;
+    server = std::make_unique<http::Server>(*std::move(http), router, log("http"));
     return {};
 }
 
 // host:port where calls about the chain are answered over TCP.
 std::vector<std::string> Node::Parts::http_addresses() const {
-    const std::vector<http::Listen> listen = http_options(options).listen;
     const std::vector<std::string> bound = server->addresses();
     std::vector<std::string> all;
     for (std::size_t i = 0; i < std::min(listen.size(), bound.size()); ++i) {

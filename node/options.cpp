@@ -3,6 +3,7 @@
 #include "chain/pruning.hpp"
 #include "node/mistyped_options.hpp"
 #include "node/option_names.hpp"
+#include "node/option_values.hpp"
 #include "p2p/messages.hpp"
 
 #include <boost/program_options.hpp>
@@ -21,6 +22,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using option::converted;
+using option::flag;
+using option::list;
+using option::milliseconds;
+using option::number;
+using option::text;
+using option::time_limit;
 using Texts = std::vector<std::string>;
 
 constexpr std::array kPlugins = {"bor::chain_api_plugin",
@@ -30,49 +38,6 @@ constexpr std::array kPlugins = {"bor::chain_api_plugin",
                                  "bor::net_api_plugin",
                                  "bor::prometheus_plugin",
                                  "bor::bps"};
-
-// What an option sets: the field gets the value, or `fallback` where the option is not given, when
-// all has been read. `Text` is a string or a path.
-template <class Text>
-auto* text(Text& field, const char* fallback = "") {
-    return po::value<std::string>()->default_value(fallback)->notifier(
-        [&field](const std::string& value) { field = value; });
-}
-
-template <class T>
-auto* number(T& field, T fallback) {
-    return po::value<T>(&field)->default_value(fallback);
-}
-
-// As number(), for a field of another unit.
-template <class T, class Use>
-auto* converted(T fallback, Use use) {
-    return po::value<T>()->default_value(fallback)->notifier(use);
-}
-
-// Its name alone switches it on.
-auto* flag(bool& field) {
-    return po::value<bool>(&field)->default_value(false)->implicit_value(true);
-}
-
-// May come several times.
-auto* list(Texts& field) {
-    return po::value<Texts>(&field)->composing();
-}
-
-// -1, nodeos' "no limit", becomes the largest value.
-auto* time_limit(std::chrono::milliseconds& field, std::int64_t fallback) {
-    return converted(fallback, [&field](std::int64_t milliseconds) {
-        constexpr std::int64_t kLongest = 3'600'000;
-        field = std::chrono::milliseconds(milliseconds < 0 ? kLongest : milliseconds);
-    });
-}
-
-template <class Field>
-auto* milliseconds(Field& field, std::uint32_t fallback) {
-    return converted(fallback,
-                     [&field](std::uint32_t count) { field = std::chrono::milliseconds(count); });
-}
 
 po::options_description file_options(Options& out) {
     po::options_description all("Files");
@@ -89,56 +54,6 @@ po::options_description file_options(Options& out) {
         text(out.log_level, "info"),
         "debug, info, warn or error, and those of modules: info,http=debug");
     add("log-json", number(out.log_json, false), "log lines are JSON objects");
-    return all;
-}
-
-po::options_description http_options(Options& out) {
-    po::options_description all("HTTP");
-    auto add = all.add_options();
-    add("http-server-address",
-        text(out.http_server_address, "127.0.0.1:8888"),
-        "host:port to serve; empty: none");
-    add("unix-socket-path",
-        text(out.unix_socket_path),
-        "Unix socket to serve, relative to data-dir; empty: none");
-    add("http-category-address",
-        list(out.category_addresses),
-        "category,address: serve one category there (http-server-address = http-category-address)");
-    add("http-threads", number(out.http_threads, 2U), "threads that serve HTTP");
-    add("max-body-size",
-        number(out.max_body_size, std::size_t{4} << 20U),
-        "largest request body, bytes");
-    add("http-max-connections",
-        number(out.http_max_connections, std::size_t{1024}),
-        "open connections");
-    add("http-max-bytes-in-flight-mb",
-        converted(std::int64_t{500},
-                  [&out](std::int64_t flight) {
-                      out.http_max_bytes_in_flight =
-                          flight < 0 ? SIZE_MAX : static_cast<std::size_t>(flight) << 20U;
-                  }),
-        "requests and answers under way, MiB; -1: no limit");
-    add("http-requests-per-second",
-        number(out.http_requests_per_second, 0U),
-        "of one address that is not loopback; 0: no limit");
-    add("http-max-response-time-ms",
-        time_limit(out.http_max_response_time, 100),
-        "time to collect one answer, ms; -1: no limit");
-    add("verbose-http-errors", flag(out.verbose_http_errors), "errors carry all their details");
-    add("http-validate-host",
-        number(out.http_validate_host, true),
-        "refuse requests for another Host");
-    add("http-alias",
-        po::value<Texts>()->composing()->notifier([&out](const Texts& names) {
-            out.http_aliases = {names.begin(), names.end()};
-        }),
-        "accepted as Host besides our own addresses");
-    add("access-control-allow-origin", text(out.access_control_allow_origin), "CORS header");
-    add("access-control-allow-headers", text(out.access_control_allow_headers), "CORS header");
-    add("access-control-max-age", text(out.access_control_max_age), "CORS header, s");
-    add("access-control-allow-credentials",
-        flag(out.access_control_allow_credentials),
-        "CORS header");
     return all;
 }
 
@@ -299,7 +214,7 @@ po::options_description command_options(Options& out) {
 
 po::options_description config_options(Options& out) {
     po::options_description all;
-    all.add(file_options(out)).add(http_options(out)).add(ledger_options(out));
+    all.add(file_options(out)).add(http_options(out.http)).add(ledger_options(out));
     all.add(peer_options(out)).add(broker_options(out.broker)).add(accepted_options());
     return all;
 }
@@ -402,7 +317,7 @@ std::string help_text() {
         "may also stand in config.ini as name = value",
         100,
         50);
-    all.add(file_options(options)).add(http_options(options)).add(ledger_options(options));
+    all.add(file_options(options)).add(http_options(options.http)).add(ledger_options(options));
     all.add(peer_options(options)).add(broker_options(options.broker));
     all.add(accepted_options()).add(command_options(options));
     std::ostringstream out;
@@ -466,7 +381,7 @@ base::Result<void> check_ranges(const Options& options) {
     };
     const std::array ranges{
         Range{"p2p-max-peers", options.p2p_max_peers, 1, 64},
-        Range{"http-threads", options.http_threads, 1, 64},
+        Range{"http-threads", options.http.threads, 1, 64},
         Range{"chain-threads", options.chain_threads, 1, 64},
         Range{"clock-bound", milliseconds(options.clock_bound), 1, 10'000, " milliseconds"},
         Range{"subjective-failure-ms-per-minute",
@@ -547,19 +462,7 @@ base::Result<void> check(const Options& options) {
     if (auto good = check_history(options); !good) return good;
     if (auto good = check_peers(options); !good) return good;
     if (auto good = check_broker(options.broker); !good) return good;
-    const bool by_category = options.http_server_address == "http-category-address";
-    if (by_category && options.category_addresses.empty()) {
-        return invalid("http-server-address = http-category-address needs http-category-address");
-    }
-    if (!by_category && !options.category_addresses.empty()) {
-        return invalid("http-category-address needs http-server-address = http-category-address");
-    }
-    for (const std::string& each : options.category_addresses) {
-        if (each.find(',') == std::string::npos) {
-            return invalid("http-category-address = " + each + ": expected category,address");
-        }
-    }
-    return {};
+    return check_http(options.http);
 }
 
 }  // namespace

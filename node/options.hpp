@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "node/broker_settings.hpp"
+#include "node/http_settings.hpp"
 #include "node/transport_settings.hpp"
 
 #include <chrono>
@@ -23,23 +24,7 @@ struct Options {
     std::filesystem::path genesis_json;  // Empty: the data directory has it from the first start.
     std::set<std::string> plugins;       // nodeos' names; those that switch interfaces on.
 
-    // HTTP.
-    std::string http_server_address;
-    std::string unix_socket_path;
-    std::vector<std::string> category_addresses;  // "category,address".
-    unsigned http_threads = 2;
-    std::size_t max_body_size = 0;
-    std::size_t http_max_connections = 0;
-    std::size_t http_max_bytes_in_flight = 0;
-    unsigned http_requests_per_second = 0;
-    std::chrono::milliseconds http_max_response_time{0};
-    bool verbose_http_errors = false;
-    bool http_validate_host = true;
-    std::set<std::string> http_aliases;
-    std::string access_control_allow_origin;
-    std::string access_control_allow_headers;
-    std::string access_control_max_age;
-    bool access_control_allow_credentials = false;
+    HttpSettings http;
 
     // Ledger.
     unsigned chain_threads = 1;

@@ -177,13 +177,11 @@ class ProducerCalls {
     explicit ProducerCalls(Calls& calls) : calls_(calls) {}
 
     void ro(const std::string& name, Need need, Calls::Plain call, unsigned status = 201) {
-        calls_.plain({"/v1/producer/" + name, need, "producer_ro", status, Calls::Reach::anywhere},
-                     std::move(call));
+        calls_.plain({"/v1/producer/" + name, need, "producer_ro", status}, std::move(call));
     }
-    // Changes something: only for who is on this machine.
+    // Changes something.
     void rw(const std::string& name, Need need, Calls::Plain call) {
-        calls_.plain({"/v1/producer/" + name, need, "producer_rw", 201, Calls::Reach::local},
-                     std::move(call));
+        calls_.plain({"/v1/producer/" + name, need, "producer_rw", 201}, std::move(call));
     }
 
   private:
@@ -240,9 +238,8 @@ void add_producer_calls(Calls& calls, ProducerSettings& settings) {
         Need::optional,
         [&context](Params&) { return get_unapplied_transactions(context); },
         200);
-    calls.read(
-        {"/v1/producer/get_integrity_hash", Need::none, "producer_ro", 201, Calls::Reach::anywhere},
-        get_integrity_hash);
+    calls.read({"/v1/producer/get_integrity_hash", Need::none, "producer_ro", 201},
+               get_integrity_hash);
     add_list_calls(producer, settings);
     add_feature_calls(producer);
 }

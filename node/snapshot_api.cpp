@@ -100,7 +100,7 @@ Answer remove_snapshot(const ApiContext& context, SnapshotService& service, Para
 void add_snapshot_calls(Calls& calls, SnapshotService& service) {
     const ApiContext& context = calls.context();
     const auto options = [](const char* path, Need need, unsigned status) {
-        return Calls::Options{path, need, kCategory, status, Calls::Reach::local};
+        return Calls::Options{path, need, kCategory, status, Calls::Reach::operators};
     };
     calls.later(options("/v1/producer/create_snapshot", Need::none, kCreated),
                 [&service](const ApiContext& asked, Asked, const Respond& reply) {
@@ -116,13 +116,10 @@ void add_snapshot_calls(Calls& calls, SnapshotService& service) {
         [&context, &service](Params& params) { return schedule(context, service, params); });
     calls.plain(options("/v1/producer/unschedule_snapshot", Need::required, kCreated),
                 [&service](Params& params) { return unschedule(service, params); });
-    calls.plain({"/v1/producer/get_snapshot_requests",
-                 Need::none,
-                 kCategory,
-                 kCreated,
-                 Calls::Reach::anywhere},
+    calls.plain(options("/v1/producer/get_snapshot_requests", Need::none, kCreated),
                 [&service](Params&) { return get_requests(service); });
-    calls.plain(options("/v1/bor/snapshots", Need::none, 200),
+    // Who may list them may be many, and each asks much.
+    calls.plain({"/v1/bor/snapshots", Need::none, kCategory, 200, Calls::Reach::listed},
                 [&service](Params&) { return get_snapshots(service); });
     calls.plain(
         options("/v1/bor/remove_snapshot", Need::required, 200),

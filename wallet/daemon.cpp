@@ -1,7 +1,5 @@
 #include "wallet/daemon.hpp"
 
-#include "base/crypto/wipe.hpp"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -36,14 +34,6 @@ node::http::Response refusal(unsigned status, std::string_view message, std::str
     return node::http::error_response(
         {.status = status, .message = std::string(message), .details = {std::string(detail)}},
         false);
-}
-
-bool has_token(const node::http::Request& request, std::string_view token) {
-    constexpr std::string_view kScheme = "Bearer ";
-    std::string_view given = request.header("Authorization");
-    if (!given.starts_with(kScheme)) return false;
-    given.remove_prefix(kScheme.size());
-    return base::crypto::equal_in_constant_time(base::as_bytes(given), base::as_bytes(token));
 }
 
 }  // namespace
@@ -124,7 +114,7 @@ node::http::Router Daemon::make_router() {
 std::optional<node::http::Response> Daemon::refuse(const node::http::Request& request) const {
     if (request.remote.unix_socket) return std::nullopt;
     if (!options_.token.empty()) {
-        if (has_token(request, options_.token)) return std::nullopt;
+        if (node::http::has_bearer(request, options_.token)) return std::nullopt;
         return refusal(401,
                        "Unauthorized",
                        "http-token is set: send it in the header 'Authorization: Bearer TOKEN'");

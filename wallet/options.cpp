@@ -1,5 +1,7 @@
 #include "wallet/options.hpp"
 
+#include "node/disk/secret_file.hpp"
+
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
 
@@ -21,7 +23,6 @@ using base::Result;
 constexpr std::string_view kUsage =
     "bor-wallet keeps keys, signs with them, and answers keosd's HTTP calls.\n\n"
     "Options, on the command line or in config.ini:\n";
-constexpr std::size_t kTokenCharactersMin = 16;
 
 std::string default_directory() {
     const char* home = std::getenv("HOME");
@@ -97,23 +98,6 @@ Result<po::variables_map> parse(int argc,
     return values;
 }
 
-Result<std::string> read_token(const std::string& path) {
-    std::ifstream file(path);
-    std::string token;
-    if (!file || !(file >> token)) {
-        return base::fail(Errc::invalid, fmt::format("http-token: cannot read {}", path));
-    }
-    if (token.size() < kTokenCharactersMin) {
-        return base::fail(Errc::invalid,
-                          fmt::format("http-token: the token in {} has {} characters, at least {} "
-                                      "are needed; 'openssl rand -hex 32' makes one",
-                                      path,
-                                      token.size(),
-                                      kTokenCharactersMin));
-    }
-    return token;
-}
-
 Result<void> set_token(Options& options, const std::string& token, const std::string& directory) {
     if (options.http_server_address.empty()) return {};
     if (token.empty()) {
@@ -122,7 +106,7 @@ Result<void> set_token(Options& options, const std::string& token, const std::st
                           "a loopback address");
     }
     if (token != "none") {
-        auto text = read_token(absolute(directory, token));
+        auto text = node::read_token("http-token", absolute(directory, token));
         if (!text) return base::fail(text.error());
         options.token = std::move(*text);
         return {};

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), '../../tests/network'))
+from asking import connection_for  # noqa: E402
 from slow_line import SlowLine  # noqa: E402
 
 PATIENCE = 1800             # Seconds for one way to join.
@@ -55,7 +56,8 @@ class Node:
                 stdout=log, stderr=log)
 
     def ask(self, path, body=None):
-        connection = http.client.HTTPConnection('127.0.0.1', self.http, timeout=600)
+        connection = connection_for(path, 'http://127.0.0.1:%d' % self.http,
+                                    os.path.join(self.home, 'data'), timeout=600)
         try:
             connection.request('POST', path, json.dumps(body) if body is not None else '')
             answer = connection.getresponse()

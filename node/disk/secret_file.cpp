@@ -43,7 +43,8 @@ base::Result<void> check_mode(const std::string& path, const File& file) {
 }
 
 base::Result<File> open_secret(const std::string& path) {
-    auto file = File::open(path, O_RDONLY);
+    // Nobody may write to what turns out to be a pipe.
+    auto file = File::open(path, O_RDONLY | O_NONBLOCK);
     if (!file) return file;
     if (auto good = check_mode(path, *file); !good) return base::fail(good.error());
     return file;

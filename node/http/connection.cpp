@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
@@ -22,9 +23,11 @@ namespace {
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadBytes = 8U << 10;
+constexpr std::size_t kWrittenAtOnce = std::size_t{256} << 10;
 constexpr std::size_t kDrainBytesMax = std::size_t{64} << 20;
 constexpr auto kDrainTime = std::chrono::seconds(2);
-constexpr std::string_view kAnyOrigin = "*";  // Of Options::allow_origin.
+constexpr std::string_view kAnyOrigin = "*";    // Of Options::allow_origin.
+constexpr std::string_view kNoOrigin = "null";  // Of any page in a sandbox, and of files.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 using BeastResponse = bhttp::response<bhttp::string_body>;
@@ -76,7 +79,8 @@ bool is_of_other_page(const bhttp::fields& fields, std::string_view allowed) {
     const auto is_own = [&](std::string_view scheme) {
         return origin.starts_with(scheme) && origin.substr(scheme.size()) == host;
     };
-    const bool is_named = !allowed.empty() && allowed != kAnyOrigin && origin == allowed;
+    const bool is_name = !allowed.empty() && allowed != kAnyOrigin && allowed != kNoOrigin;
+    const bool is_named = is_name && origin == allowed;
     return count > 1 || !(is_own("http://") || is_own("https://") || is_named);
 }
 
@@ -85,6 +89,24 @@ Response refuse_page() {
                    "Forbidden",
                    "a web page of another origin asks: access-control-allow-origin names the one "
                    "that may");
+}
+
+Response refuse_tcp() {
+    return refusal(403,
+                   "Forbidden",
+                   "this call is only served on the node's Unix socket (unix-socket-path); bor-cli "
+                   "asks there with --dir DIR or --url unix:///PATH");
+}
+
+Response refuse_token() {
+    Response response = refusal(
+        401,
+        "Unauthorized",
+        "an operator's call is served on the node's Unix socket (unix-socket-path), where bor-cli "
+        "asks with --dir DIR or --url unix:///PATH; over TCP it needs the token of "
+        "http-operator-token-file: 'Authorization: Bearer TOKEN'");
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
 }
 
 Response refuse_method(std::string_view served) {
@@ -143,13 +165,15 @@ void add_cors(const Options& options, BeastResponse& response) {
 // statements of their own: g++ 12 destroys temporaries of larger expressions twice.
 class Connection : base::Pinned {
   public:
-    Connection(Service& service, Stream& stream, const Endpoint& endpoint)
-        : service_(service), stream_(stream), endpoint_(endpoint) {}
+    Connection(Service& service, Stream& stream, Place& place, const Endpoint& endpoint)
+        : service_(service), stream_(stream), place_(place), endpoint_(endpoint) {}
 
     asio::awaitable<void> run() {
         while (!service_.stopping) {
+            place_.set_idle();
             const bool has_begun = co_await wait_for_first_byte();
             if (!has_begun) break;
+            place_.set_busy();
             Charge charge(service_.bytes_in_flight);
             Parser parser;
             const beast::error_code error = co_await read(parser);
@@ -191,7 +215,7 @@ class Connection : base::Pinned {
     asio::awaitable<beast::error_code> read(Parser& parser) {
         parser.header_limit(service_.options.header_bytes_max);
         parser.body_limit(service_.options.body_bytes_max);
-        stream_.expires_after(service_.options.request_timeout);
+        stream_.expires_after(service_.options.header_timeout);
         beast::error_code error = co_await parse(parser, false);
         if (!error && has_odd_coding(parser.get())) {
             error = bhttp::error::bad_transfer_encoding;
@@ -201,6 +225,7 @@ class Connection : base::Pinned {
             error = co_await send(kContinue, {});
             if (error) co_return error;
         }
+        stream_.expires_after(service_.options.body_timeout);
         error = co_await parse(parser, true);
         co_return error;
     }
@@ -237,7 +262,7 @@ class Connection : base::Pinned {
                                    .what = ""},
                                   false);
         }
-        const bool is_limited = !endpoint_.remote.is_local || options.rate_limits_local;
+        const bool is_limited = !endpoint_.remote.is_local || options.limits_local;
         if (is_limited &&
             !service_.rate.allow(endpoint_.remote.address, RateLimiter::Clock::now())) {
             ++service_.refused_rate;
@@ -295,8 +320,16 @@ class Connection : base::Pinned {
         if (route->is_operators && *method != Method::post)
             co_return refuse_method("POST, OPTIONS");
         if (route->is_operators && is_of_other) co_return refuse_page();
+        if (route->is_of_socket && !endpoint_.remote.unix_socket) co_return refuse_tcp();
+        if (route->is_operators && !is_operator(ours)) co_return refuse_token();
         Response response = co_await ask(*route, ours);
         co_return response;
+    }
+
+    [[nodiscard]] bool is_operator(const Request& request) const {
+        const std::optional<std::string>& token = service_.options.operator_token;
+        if (!token || request.remote.unix_socket) return true;
+        return !token->empty() && has_bearer(request, *token);
     }
 
     asio::awaitable<Response> ask(const Route& route, Request& request) {
@@ -334,7 +367,7 @@ class Connection : base::Pinned {
             co_await refuse(*refused);
             co_return;
         }
-        co_await serve_socket(service_, stream_, request, handler);
+        co_await serve_socket(service_, stream_, place_, request, handler);
     }
 
     [[nodiscard]] BeastResponse to_beast(Response response, unsigned version) const {
@@ -362,9 +395,21 @@ class Connection : base::Pinned {
         stream_.expires_after(service_.options.write_timeout);
         const std::string head = beast::buffers_to_string(
             bhttp::fields::writer(out, out.version(), out.result_int()).get());
-        const beast::error_code error =
-            co_await send(head, is_head ? std::string_view() : std::string_view(out.body()));
-        co_return !error;
+        std::string_view body = is_head ? std::string_view() : std::string_view(out.body());
+        std::string_view rest_of_head = head;
+        place_.add_unread(body.size());
+        while (true) {
+            const std::string_view part = body.substr(0, kWrittenAtOnce);
+            const beast::error_code error = co_await send(rest_of_head, part);
+            if (error) {
+                place_.take_unread(body.size());
+                co_return false;
+            }
+            place_.take_unread(part.size());
+            body.remove_prefix(part.size());
+            rest_of_head = {};
+            if (body.empty()) co_return true;
+        }
     }
 
     // Answers a request that was not read to its end, and closes. What still comes is read and
@@ -378,6 +423,7 @@ class Connection : base::Pinned {
     }
 
     asio::awaitable<void> close() {
+        place_.set_idle();
         beast::error_code ignored;
         stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
         stream_.expires_after(kDrainTime);
@@ -393,14 +439,40 @@ class Connection : base::Pinned {
 
     Service& service_;
     Stream& stream_;
+    Place& place_;
     const Endpoint& endpoint_;
     beast::flat_buffer buffer_;
 };
 
 }  // namespace
 
-asio::awaitable<void> serve(Service& service, Stream& stream, const Endpoint& endpoint) {
-    Connection connection(service, stream, endpoint);
+Place::Place(Places& places, Places::Id id, Stream& stream)
+    : places_(places), id_(id), handle_(std::make_shared<Handle>()) {
+    set_close([&stream] { stream.close(); });
+    const std::weak_ptr<Handle> weak = handle_;
+    places_.set_close(id_, [weak, strand = stream.get_executor()](bool even_busy) {
+        asio::post(strand, [weak, even_busy] {
+            const auto handle = weak.lock();
+            if (handle != nullptr && (handle->is_idle || even_busy)) handle->close();
+        });
+    });
+}
+
+void Place::set_idle() {
+    handle_->is_idle = true;
+    places_.set_idle(id_);
+}
+
+void Place::set_busy() {
+    handle_->is_idle = false;
+    places_.set_busy(id_);
+}
+
+asio::awaitable<void> serve(Service& service,
+                            Stream& stream,
+                            Place& place,
+                            const Endpoint& endpoint) {
+    Connection connection(service, stream, place, endpoint);
     co_await connection.run();
 }
 

@@ -9,6 +9,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,13 +26,41 @@ struct Endpoint {
     std::set<std::string> hosts;  // Accepted as Host; empty: any.
 };
 
+// A connection's place, while it lasts. Thread: the stream's strand; of the two for bytes, any.
+class Place : base::Pinned {
+  public:
+    Place(Places& places, Places::Id id, Stream& stream);
+    ~Place() { places_.leave(id_); }
+
+    void set_idle();
+    void set_busy();
+    // How the connection is ended from now on.
+    void set_close(std::function<void()> close) { handle_->close = std::move(close); }
+    void add_unread(std::size_t bytes) { places_.add_unread(id_, bytes); }
+    void take_unread(std::size_t bytes) { places_.take_unread(id_, bytes); }
+
+  private:
+    struct Handle {
+        std::function<void()> close;
+        bool is_idle = false;
+    };
+
+    Places& places_;
+    Places::Id id_;
+    std::shared_ptr<Handle> handle_;
+};
+
 // Serves one connection until it ends; the arguments outlive that. The stream's executor is a
 // strand.
-boost::asio::awaitable<void> serve(Service& service, Stream& stream, const Endpoint& endpoint);
+boost::asio::awaitable<void> serve(Service& service,
+                                   Stream& stream,
+                                   Place& place,
+                                   const Endpoint& endpoint);
 
 // Serves one WebSocket after its upgrade request was read; takes the stream and the handler.
 boost::asio::awaitable<void> serve_socket(Service& service,
                                           Stream& stream,
+                                          Place& place,
                                           const BeastRequest& request,
                                           std::unique_ptr<SocketHandler>& handler);
 

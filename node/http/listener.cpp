@@ -106,7 +106,8 @@ base::Result<Unix::acceptor> bind_unix(asio::io_context& context,
     }
     if (error) {
         return base::fail(base::Errc::unavailable,
-                          "cannot listen on " + path + ": " + error.message());
+                          "cannot listen on " + path + ": " + error.message() +
+                              "; unix-socket-path names another path, or none");
     }
     return acceptor;
 }

@@ -10,6 +10,10 @@ bool is_served(const std::string& category, const Listen& listen) {
     return category.empty() || listen.categories.empty() || listen.categories.contains(category);
 }
 
+bool is_listed(const std::string& category, const Listen& listen) {
+    return listen.is_unix || listen.categories.contains(category);
+}
+
 }  // namespace
 
 void Router::add(std::string path, Route route) {
@@ -26,6 +30,7 @@ const Route* Router::find(const Request& request, const Listen& listen) const {
     if (found == routes_.end()) return nullptr;
     const Route& route = found->second;
     if (!is_served(route.category, listen)) return nullptr;
+    if (route.is_listed && !is_listed(route.category, listen)) return nullptr;
     const bool query_served = request.query.empty() || route.queries.contains("*") ||
                               route.queries.contains(request.query);
     return query_served ? &route : nullptr;

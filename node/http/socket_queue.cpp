@@ -22,6 +22,7 @@ bool SocketQueue::send(std::string message, bool binary) {
             return false;
         }
         bytes_ += message.size();
+        place_->add_unread(message.size());
         messages_.push_back({std::move(message), binary});
     }
     wake_writer();
@@ -54,6 +55,7 @@ std::optional<SocketQueue::Message> SocketQueue::take() {
 bool SocketQueue::written(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
     bytes_ -= bytes;
+    if (place_ != nullptr) place_->take_unread(bytes);
     if (!was_refused_ || bytes_ > bytes_max_ / 2) return false;
     was_refused_ = false;
     return true;
@@ -69,6 +71,7 @@ void SocketQueue::abandon() {
     {
         const std::scoped_lock lock(mutex_);
         is_abandoned_ = true;
+        place_ = nullptr;
         messages_.clear();
     }
     wake_writer();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/pinned.hpp"
-#include "node/http/service.hpp"
+#include "node/http/connection.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -22,8 +22,15 @@ class SocketQueue : public Socket, base::Pinned {
         bool binary = false;
     };
 
-    SocketQueue(std::shared_ptr<Gate> gate, std::weak_ptr<Wake> writer, std::size_t bytes_max)
-        : gate_(std::move(gate)), writer_(std::move(writer)), bytes_max_(bytes_max) {}
+    // The place outlives abandon().
+    SocketQueue(std::shared_ptr<Gate> gate,
+                std::weak_ptr<Wake> writer,
+                Place& place,
+                std::size_t bytes_max)
+        : gate_(std::move(gate)),
+          writer_(std::move(writer)),
+          place_(&place),
+          bytes_max_(bytes_max) {}
 
     bool send(std::string message, bool binary) override;
     [[nodiscard]] std::size_t queued_bytes() const override;
@@ -44,6 +51,7 @@ class SocketQueue : public Socket, base::Pinned {
 
     std::shared_ptr<Gate> gate_;
     std::weak_ptr<Wake> writer_;
+    Place* place_;  // Null once it is abandoned.
     std::size_t bytes_max_;
     mutable std::mutex mutex_;
     std::deque<Message> messages_;

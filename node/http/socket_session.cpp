@@ -25,14 +25,27 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 // One WebSocket: shared by the coroutine that reads and the one that writes, on one strand.
 class Session : base::Pinned {
   public:
-    Session(Service& service, Stream::socket_type socket, std::unique_ptr<SocketHandler> handler)
+    Session(Service& service,
+            Stream::socket_type socket,
+            Place& place,
+            std::unique_ptr<SocketHandler> handler)
         : service_(service),
           stream_(std::move(socket)),
           wake_(std::make_shared<Wake>(stream_.get_executor())),
           queue_(std::make_shared<SocketQueue>(
-              service.gate, wake_, service.options.socket_queue_bytes_max)),
+              service.gate, wake_, place, service.options.socket_queue_bytes_max)),
           handler_(std::move(handler)) {}
     ~Session() { end(); }
+
+    void close() {
+        beast::error_code ignored;
+        stream_.next_layer().close(ignored);
+    }
+    // Nobody reads any more. A writer whose peer takes nothing must not go on for ever.
+    void finish() {
+        end();
+        close();
+    }
 
     asio::awaitable<bool> accept(const BeastRequest& request) {
         auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
@@ -63,7 +76,6 @@ class Session : base::Pinned {
             handler_->message({static_cast<const char*>(buffer.data().data()), buffer.size()});
             buffer.consume(buffer.size());
         }
-        end();
     }
 
     asio::awaitable<void> write() {
@@ -114,18 +126,34 @@ asio::awaitable<void> run(std::shared_ptr<Session> session) {
     co_await session->write();
 }
 
+// Also when the reader fails: the place that the queue tells of what it has ends with it.
+class Finish : base::Pinned {
+  public:
+    explicit Finish(Session& session) : session_(session) {}
+    ~Finish() { session_.finish(); }
+
+  private:
+    Session& session_;
+};
+
 }  // namespace
 
 asio::awaitable<void> serve_socket(Service& service,
                                    Stream& stream,
+                                   Place& place,
                                    const BeastRequest& request,
                                    std::unique_ptr<SocketHandler>& handler) {
     const auto session =
-        std::make_shared<Session>(service, stream.release_socket(), std::move(handler));
+        std::make_shared<Session>(service, stream.release_socket(), place, std::move(handler));
+    // Its writer may outlive the place.
+    place.set_close([weak = std::weak_ptr(session)] {
+        if (const auto open = weak.lock()) open->close();
+    });
     const bool is_accepted = co_await session->accept(request);
     if (!is_accepted) co_return;
     const asio::any_io_executor strand = co_await asio::this_coro::executor;
     asio::co_spawn(strand, run(session), asio::detached);
+    const Finish finish(*session);
     co_await session->read();
 }
 

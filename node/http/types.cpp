@@ -1,5 +1,8 @@
 #include "node/http/types.hpp"
 
+#include "base/bytes.hpp"
+#include "base/crypto/wipe.hpp"
+
 #include <boost/beast/core/string.hpp>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +23,14 @@ std::string_view Request::header(std::string_view name) const {
 
 bool Request::wants_html() const {
     return header("Accept").find("text/html") != std::string_view::npos;
+}
+
+bool has_bearer(const Request& request, std::string_view token) {
+    constexpr std::string_view kScheme = "Bearer ";
+    const std::string_view given = request.header("Authorization");
+    return boost::beast::iequals(given.substr(0, kScheme.size()), kScheme) &&
+           base::crypto::equal_in_constant_time(
+               base::as_bytes(trimmed(given.substr(kScheme.size()))), base::as_bytes(token));
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -38,6 +38,9 @@ struct Request {
     [[nodiscard]] bool wants_html() const;
 };
 
+// Whether it shows this token, by "Authorization: Bearer TOKEN" (RFC 6750, 2.1).
+[[nodiscard]] bool has_bearer(const Request& request, std::string_view token);
+
 // Without the blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 // Whether a request's body is none in nodeos' sense: {}, null or nothing, and blanks.

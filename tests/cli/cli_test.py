@@ -41,8 +41,15 @@ class Network:
                               capture_output=True, text=True, timeout=120)
 
 
+def make_token(name, text):
+    with os.fdopen(os.open(Network.path(name), os.O_CREAT | os.O_WRONLY, 0o600), 'w') as f:
+        f.write(text + '\n')
+    return Network.path(name)
+
+
 def setUpModule():
-    done = Network.run('network', 'up', '--open', '--block-interval', '100')
+    done = Network.run('network', 'up', '--open', '--block-interval', '100', '--node-option',
+                       '--http-operator-token-file=' + make_token('operator.token', 'ab' * 32))
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)
     with open(Network.path('network.json')) as f:
@@ -132,6 +139,25 @@ class CommandLine(Case):
         self.assertIn('none', self.good('net', 'sync'))
         self.assertIn('invalid peer address', self.good('net', 'connect', 'nonsense'))
         self.bad('this node has no peers', 'net', 'connect', '127.0.0.1:1')
+
+    def test_operator_calls_over_tcp(self):
+        """Without --dir nothing tells where the node's Unix socket is."""
+        def run(*words):
+            done = subprocess.run([os.path.join(BIN_DIR, 'bor-cli'), *words, '-j', 'net', 'peers'],
+                                  capture_output=True, text=True, timeout=20)
+            return done.returncode, done.stdout.strip(), done.stderr
+        node = Network.file['validators'][0]
+        wrong = make_token('wrong.token', 'cd' * 32)
+        for more in ((), ('--operator-token-file', wrong)):
+            status, _, said = run('-u', node['http'], *more)
+            self.assertEqual(status, 1)
+            self.assertIn('Unix socket', said)
+        token = ('--operator-token-file', Network.path('operator.token'))
+        own = 'unix://' + os.path.join(node['data_dir'], 'bor.sock')
+        for words in (('-u', node['http'], *token), ('-u', own), ('--dir', Network.dir),
+                      ('--dir', Network.dir, '-u', node['http'])):
+            self.assertEqual(run(*words), (0, '[]', ''), words)
+        self.bad('/nowhere: No such file', '--operator-token-file', '/nowhere', 'net', 'peers')
 
 
 class Snapshots(Case):

@@ -1,6 +1,7 @@
 // A page of another origin in Chromium tries each of the operator's calls by form, fetch, GET and
-// WebSocket, and under a name that it has bound to the node's address: nothing changes. The node's own
-// page and the one that access-control-allow-origin names do what they ask for.
+// WebSocket, also with the operator's token, and under a name that it has bound to the node's address:
+// nothing changes. The node's own page and the one that access-control-allow-origin names do with the
+// token what they ask for, and nothing without it.
 'use strict';
 const test = require('node:test');
 const assert = require('node:assert/strict');
@@ -16,6 +17,8 @@ const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
   '--disable-background-networking', '--disable-component-update', '--disable-sync',
   '--host-resolver-rules=MAP *.example 127.0.0.1'];
 const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'bor-foreign-'));
+const tokenFile = process.env.BOR_TOKEN_FILE;
+const authorization = `Bearer ${fs.readFileSync(tokenFile, 'utf8').trim()}`;
 const calls = [
   ['/v1/producer/pause', ''],
   ['/v1/producer/update_runtime_options', '{"max_transaction_time": 25}'],
@@ -30,22 +33,34 @@ let server;
 let port;
 let other;
 
+// The node's answer on its Unix socket, where no token is asked for.
+const answerOf = (node, call) => new Promise((done, fail) => {
+  const options = {socketPath: path.join(node.data_dir, 'bor.sock'), path: `/v1/${call}`, method: 'POST'};
+  const request = http.request(options, (answer) => {
+    let text = '';
+    answer.setEncoding('utf8');
+    answer.on('data', (piece) => { text += piece; });
+    answer.on('end', () => done({status: answer.statusCode, text}));
+  });
+  request.on('error', fail);
+  request.end();
+});
+
 // What the calls change.
-async function state(url = chain.url) {
+async function state(node = chain.network.validators[0]) {
   const found = {};
   for (const each of ['producer/paused', 'producer/get_runtime_options', 'producer/get_greylist',
-    'producer/get_whitelist_blacklist', 'producer/get_snapshot_requests', 'net/connections']) {
-    const answer = await fetch(`${url}/v1/${each}`, {method: 'POST'});
-    assert.ok(answer.ok, `${each}: ${answer.status}`);
-    found[each] = await answer.json();
+    'producer/get_whitelist_blacklist', 'producer/get_snapshot_requests', 'net/connections',
+    'bor/snapshots']) {
+    const {status, text} = await answerOf(node, each);
+    assert.ok(status < 300, `${each}: ${status} ${text}`);
+    found[each] = JSON.parse(text);
   }
-  const made = await fetch(`${url}/v1/bor/snapshots`, {method: 'POST'});
-  found.snapshots = await made.json();
   return found;
 }
 
 // All that a page can do about a call; what it was told where its browser let it see that.
-const attack = ({url, tried}) => (async () => {
+const attack = ({url, tried, token}) => (async () => {
   const told = [];
   const ask = async (target, options) => {
     try {
@@ -83,6 +98,7 @@ const attack = ({url, tried}) => (async () => {
       await ask(target, {method: 'GET', mode});
     }
     await ask(target, {method: 'POST', body, headers: {'Content-Type': 'application/json'}});
+    await ask(target, {method: 'POST', body, headers: {Authorization: token}});
     await loaded(document.createElement('img'), 'src', target);
     await loaded(document.createElement('iframe'), 'src', target);
     await submit(target, 'POST', body);
@@ -128,7 +144,7 @@ test.after(async () => {
 test('a page of another origin changes nothing, and gets no stream', async () => {
   const before = await state();
   const {page} = await at(`http://evil.example:${port}/`);
-  const told = await page.evaluate(attack, {url: chain.url, tried: calls});
+  const told = await page.evaluate(attack, {url: chain.url, tried: calls, token: authorization});
   // 0: sent, and the answer is hidden from the page.
   assert.deepEqual(new Set(told), new Set([0, 'refused']));
   assert.equal(await page.evaluate(socket, chain.url), 'refused');
@@ -139,16 +155,21 @@ test('a name that is bound to the address of the node is refused', async () => {
   const {page, status} = await at(chain.url.replace('127.0.0.1', 'rebound.example'));
   assert.equal(status, 400);
   const before = await state();
-  const told = await page.evaluate(attack, {url: '', tried: calls});
+  const told = await page.evaluate(attack, {url: '', tried: calls, token: authorization});
   assert.deepEqual(new Set(told), new Set([400]));
   assert.deepEqual(await state(), before);
 });
 
-test('the own page of the node does all of it', async () => {
+test('the own page of the node does all of it with the token, and nothing without', async () => {
   const {page} = await at(`${chain.url}/`);
-  const post = (call, body) => page.evaluate(async ([target, text]) =>
-    (await fetch(target, {method: 'POST', body: text})).status, [call, body]);
+  const post = (call, body, headers = {Authorization: authorization}) =>
+    page.evaluate(async ([target, options]) => (await fetch(target, options)).status,
+      [call, {method: 'POST', body, headers}]);
   const before = await state();
+  for (const headers of [{}, {Authorization: 'Bearer 0123456789abcdef'}, {Authorization: 'Bearer'}]) {
+    for (const [call, body] of calls) assert.equal(await post(call, body, headers), 401, call);
+  }
+  assert.deepEqual(await state(), before);
   assert.equal(await post('/v1/producer/pause', ''), 201);
   assert.equal((await state())['producer/paused'], true);
   assert.equal(await post('/v1/producer/resume', ''), 201);
@@ -159,19 +180,27 @@ test('the own page of the node does all of it', async () => {
   assert.deepEqual(await state(), before);
 });
 
-test('the page of an origin that is named does, too; another one does not', async () => {
+test('the page of an origin that is named does, too; another one does not, though it has the token', async () => {
   other = fs.mkdtempSync(path.join(os.tmpdir(), 'bor-named-'));
   const named = `http://dapp.example:${port}`;
   execFileSync(path.join(process.env.BOR_BIN, 'bor-cli'), ['--dir', other, 'network', 'up', '--open',
-    '--node-option', `--access-control-allow-origin=${named}`]);
-  const {http: url} = JSON.parse(fs.readFileSync(path.join(other, 'network.json'), 'utf8')).validators[0];
-  const pause = (target) => fetch(`${target}/v1/producer/pause`, {method: 'POST'}).then(
+    '--node-option', `--http-operator-token-file=${tokenFile}`,
+    '--node-option', `--access-control-allow-origin=${named}`,
+    // Without it no browser lets the page send its token.
+    '--node-option', '--access-control-allow-headers=Authorization,Content-Type']);
+  const [node] = JSON.parse(fs.readFileSync(path.join(other, 'network.json'), 'utf8')).validators;
+  const url = node.http;
+  const pause = ([target, headers]) => fetch(`${target}/v1/producer/pause`, {method: 'POST', headers}).then(
     (answer) => answer.status, () => 'refused');
+  const withToken = [url, {Authorization: authorization}];
+  const without = [url, {}];
   const {page: dapp} = await at(named);
-  assert.equal(await dapp.evaluate(pause, url), 201);
-  assert.equal((await state(url))['producer/paused'], true);
-  assert.equal(await dapp.evaluate(socket, url), 'open');
+  assert.equal(await dapp.evaluate(pause, without), 401);
   const {page: evil} = await at(`http://evil.example:${port}/`);
-  assert.equal(await evil.evaluate(pause, url), 'refused');
+  for (const each of [without, withToken]) assert.equal(await evil.evaluate(pause, each), 'refused');
+  assert.equal((await state(node))['producer/paused'], false);
+  assert.equal(await dapp.evaluate(pause, withToken), 201);
+  assert.equal((await state(node))['producer/paused'], true);
+  assert.equal(await dapp.evaluate(socket, url), 'open');
   assert.equal(await evil.evaluate(socket, url), 'refused');
 });

@@ -35,7 +35,7 @@ def waits(net):
     net.goes_on(blocks=PUSHED)
     check(node.final() == 1, 'it took block %d' % node.final())
     check(said in node.log(), 'the log does not say it: ' + node.log()[-2000:])
-    wait_for('the doctor to say it', lambda: said in net.cli('doctor', check=False, url=node.url))
+    wait_for('the doctor to say it', lambda: said in net.cli('doctor', check=False, url=node.socket_url()))
     print('  ' + said)
 
 

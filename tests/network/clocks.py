@@ -14,6 +14,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from asking import socket_url
 from doctor import explained, healthy, run, wait_for
 from operating import get, one_head, set_option
 
@@ -168,7 +169,7 @@ def ahead_and_lost(net):
     assert not one_head(net, left)[0], 'both have one head'
     for name in left:
         net.cli('recover', 'answer', '%s-%s' % (path, name), '--yes',
-                url='unix://' + os.path.join(net.of(name)['data_dir'], 'bor-node.sock'))
+                url=socket_url(net.of(name)['data_dir']))
         words += ['--answer', '%s-%s' % (path, name), '--validator', '%s=%s' % (name, keys[name])]
     highest = max(left, key=net.final)
     before = finality(net, highest)['final']

@@ -17,8 +17,8 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.parse
 
+from asking import connection_for, socket_url
 from processes import has_ended
 
 INTERVAL_MS = 200
@@ -44,8 +44,7 @@ class Node:
         return os.path.join(self.home, *parts)
 
     def ask(self, path, body=None):
-        at = urllib.parse.urlparse(self.url)
-        connection = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
+        connection = connection_for(path, self.url, self.path('data'), timeout=20)
         try:
             connection.request('POST', path, json.dumps(body) if body is not None else '')
             answer = connection.getresponse()
@@ -55,6 +54,9 @@ class Node:
             return value
         finally:
             connection.close()
+
+    def socket_url(self):
+        return socket_url(self.path('data'))
 
     def final(self):
         return self.ask('/v1/chain/get_info')['last_irreversible_block_num']
@@ -297,8 +299,7 @@ def prepare_fifth(net):
     node_key = net.make_key('--r1', '--node', '--file', node.path('node.key'))
     key = net.make_key('--vote', '--journal', node.path('data'),
                        '--file', node.path('validator.key'))
-    lines = ['http-server-address = ' + node.url.split('//')[1], 'unix-socket-path = bor-node.sock',
-             'producer-name = ' + FIFTH,
+    lines = ['http-server-address = ' + node.url.split('//')[1], 'producer-name = ' + FIFTH,
              'signature-provider = %s=KEY:file:%s' % (key, node.path('validator.key')),
              'p2p-listen-endpoint = ' + node.p2p, 'p2p-node-key = ' + node.path('node.key'),
              'plugin = net_api_plugin']

@@ -13,8 +13,10 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
+from asking import socket_url
 from doctor import explained, healthy, log_of, run, wait_for
 
 LOST = 'bord'
@@ -399,6 +401,19 @@ def expect_refusal(net, text, *words, **options):
     raise AssertionError('%s is not refused: %s' % (' '.join(words), said))
 
 
+def refuses_remote_answer(net, name):
+    """Nobody asks for an answer over TCP: the node would sign nothing more."""
+    body = json.dumps({'chain_id': get(net, name, '/v1/chain/get_info')['chain_id']}).encode()
+    request = urllib.request.Request(net.of(name)['http'] + '/v1/bor/answer_recovery', data=body, method='POST')
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            said = answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        said = error.code, error.read().decode()
+    if said[0] != 403 or "only served on the node's Unix socket" not in said[1]:
+        raise AssertionError('%s answers over TCP: %s' % (name, said))
+
+
 def one_head(net, names):
     """Those that are left have told each other all that they have."""
     heads = {get(net, name, '/v1/chain/get_info')['head_block_id'] for name in names}
@@ -438,7 +453,7 @@ def recovery(net):
         wait_for('the new key of %s to be final' % name, lambda sent=sent: (
             'IRREVERSIBLE' in net.cli('get', 'transaction-status', sent), sent))
     expect_refusal(net, 'there is nothing to recover', 'recover', 'answer', os.path.join(net.dir, 'none'), '--yes',
-                   url='unix://' + os.path.join(net.of('bora')['data_dir'], 'bor-node.sock'))
+                   url=socket_url(net.of('bora')['data_dir']))
     for name in net.commands:
         net.stop(name)
     keys = {}
@@ -458,9 +473,8 @@ def recovery(net):
     wait_for('one head of both', lambda: one_head(net, survivors))
     for name in survivors:
         answer = path + '-' + name
-        expect_refusal(net, "only served on the node's Unix socket", 'recover', 'answer', answer,
-                       '--yes', url=net.of(name)['http'])
-        socket = 'unix://' + os.path.join(net.of(name)['data_dir'], 'bor-node.sock')
+        refuses_remote_answer(net, name)
+        socket = socket_url(net.of(name)['data_dir'])
         # A path that cannot be written costs nobody his key.
         expect_refusal(net, '/nowhere/answer', 'recover', 'answer', '/nowhere/answer', '--yes', url=socket)
         if 'has answered a recovery' in net.cli('doctor', url=net.of(name)['http'], check=False):

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from asking import socket_url
+
 INTERVAL_MS = 200
 NAMES = ['bora', 'borb', 'borc', 'bord']
 PREFIX = 'bor%d' % os.getpid()
@@ -123,7 +125,7 @@ class Network:
         self.children.pop(i).wait()
 
     def info(self, i):
-        url = 'unix://' + os.path.join(self.dir, NAMES[i], 'data', 'bor-node.sock')
+        url = socket_url(os.path.join(self.dir, NAMES[i], 'data'))
         return json.loads(self.cli('-u', url, 'get', 'info'))
 
     def final(self, i):

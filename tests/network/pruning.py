@@ -176,8 +176,8 @@ def says_so(net):
     check(status['earliest_tracked_block_number'] >= below, str(status))
     only = node.ask('/v1/bor/snapshots')['snapshots']
     check(len(only) == 1, str(only))
-    done = subprocess.run([os.path.join(net.bin, 'bor-cli'), '-u', node.url, 'snapshot', 'remove',
-                           only[0]['name']], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([os.path.join(net.bin, 'bor-cli'), '-u', node.socket_url(), 'snapshot',
+                           'remove', only[0]['name']], capture_output=True, text=True, timeout=60)
     check(done.returncode == 1 and 'is the last of a node that has pruned' in done.stderr,
           'the last snapshot: %s%s' % (done.stdout, done.stderr))
 

@@ -450,7 +450,7 @@ def kill_capture(net, node, making):
     net.start(FIFTH, '--snapshot-rate', '1')
     wait_for('%s to serve' % FIFTH, node.final)
     before = names(node)
-    asking = subprocess.Popen([os.path.join(net.bin, 'bor-cli'), '-u', node.url, 'snapshot', 'create'],
+    asking = subprocess.Popen([os.path.join(net.bin, 'bor-cli'), '-u', node.socket_url(), 'snapshot', 'create'],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for('a chunk, or an end', lambda: (os.path.isdir(making) and os.listdir(making)) or names(node) != before,
              pause=0.005)

@@ -56,12 +56,15 @@ TEST_CASE("options come from the file, and the command line wins") {
         "plugin = eosio::producer_api_plugin\nplugin = trace_api_plugin\n"
         "plugin = eosio::chain_plugin\nverbose-http-errors = true\n",
         {"--max-body-size=2000", "--http-alias", "a", "--http-alias", "b"});
-    CHECK(options.http_server_address == "0.0.0.0:9999");
-    CHECK(options.max_body_size == 2000);
-    CHECK(options.verbose_http_errors);
+    CHECK(options.http.server_address == "0.0.0.0:9999");
+    CHECK(options.http.body_bytes_max == 2000);
+    CHECK(options.http.verbose_errors);
     CHECK(options.plugins ==
           std::set<std::string>{"chain_api_plugin", "producer_api_plugin", "trace_api_plugin"});
-    CHECK(options.http_aliases.size() == 2);
+    CHECK(options.http.aliases.size() == 2);
+    // Beside the database, where nobody else may write.
+    CHECK(options.http.unix_socket_path == "bor.sock");
+    CHECK(options.http.operator_token_file.empty());
 }
 
 TEST_CASE("an unknown option is named with file, line and the nearest name") {

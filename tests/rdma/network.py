@@ -72,9 +72,8 @@ class Maker:
         key_file = os.path.join(home, 'node.key')
         key = self.cli('key', 'create', '--r1', '--node', '--file', key_file)
         http = '127.0.0.1:%d' % free_port()
-        lines = ['http-server-address = ' + http, 'unix-socket-path = bor-node.sock',
-                 'p2p-listen-endpoint = 127.0.0.1:%d' % free_port(), 'p2p-node-key = ' + key_file,
-                 'plugin = net_api_plugin']
+        lines = ['http-server-address = ' + http, 'p2p-listen-endpoint = 127.0.0.1:%d' % free_port(),
+                 'p2p-node-key = ' + key_file, 'plugin = net_api_plugin']
         lines += ['p2p-peer-address = ' + each['p2p'] for each in file['validators']]
         with open(os.path.join(home, 'config', 'config.ini'), 'w', encoding='utf-8') as f:
             f.write('\n'.join(lines) + '\n')

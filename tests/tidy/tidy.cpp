@@ -175,7 +175,7 @@ const std::vector<Layer> kLayers = {
       "node/snapshots"},
      {}},
     {"node/machine", {"base", "chain/vm"}, {}},
-    {"node/http", {"base"}, {}},
+    {"node/http", {"base", "base/crypto"}, {}},
     {"node",
      {"base",         "base/crypto",     "chain/types",   "chain/abi",       "chain/vm",
       "chain/state",  "chain/execution", "chain",         "consensus",       "genesis",

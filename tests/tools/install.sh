@@ -7,7 +7,7 @@ BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache 
   libclang-rt-16-dev-wasm32 libc++-16-dev-wasm32 git ca-certificates"
 TEST_PACKAGES="wabt clang-tidy-16 clang-format-16 llvm-16 kcat python3-confluent-kafka python3-kafka nodejs npm
   openssl chromium curl jq iproute2 faketime procps file debootstrap util-linux qemu-system-x86 busybox-static
-  cpio xz-utils kmod ibverbs-providers ibverbs-utils strace"
+  cpio xz-utils kmod ibverbs-providers ibverbs-utils strace nginx-light"
 
 DEMO_PACKAGES="kcat nodejs npm"
 

@@ -4,11 +4,12 @@
 usage:
   replay.py setup --url URL --contracts DIR             build the chain state (on a fresh chain)
   replay.py run   --url URL [--api-url URL] [--terse-url URL] [--wallet-url URL]
-                  [--cases DIR ...] [--only TEXT] [--strict] [--failures-only]
+                  [--token FILE] [--cases DIR ...] [--only TEXT] [--strict] [--failures-only]
 Cases run in the order of their number. Transactions are built and signed here for the chain at URL.
 A case whose request has "build" gets a fresh body, one with "template" gets its {{placeholders}}
-filled in, any other is sent as recorded. A case whose service has no URL is not applicable; a case
-listed in DEVIATIONS.md may differ. Exit status 0: no case failed.
+filled in, any other is sent as recorded, those of an operator with the token in FILE. A case whose
+service has no URL is not applicable; a case listed in DEVIATIONS.md may differ. Exit status 0: no
+case failed.
 """
 import argparse
 import http.client
@@ -28,6 +29,7 @@ from compare import compare
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BODY_BYTES_MAX = 2097152
+OPERATORS = ('/v1/producer/', '/v1/net/', '/v1/db_size/')
 PREACTIVATE_FEATURE = '0ec7e080177b2c02b278d5088611686b49d739925a92d9bfcacd7fc6b74053bd'
 
 
@@ -110,8 +112,8 @@ def tampered(how, labels, signatures, digest):
 class Session:
     """What one run knows: the chain's id, the bodies sent, the answers, captured values."""
 
-    def __init__(self, url, contracts=None):
-        self.url, self.contracts = url, contracts
+    def __init__(self, url, contracts=None, token=''):
+        self.url, self.contracts, self.token = url, contracts, token
         self.bodies, self.responses, self.captured, self.chain = {}, {}, {}, None
 
     def post(self, path, body=None):
@@ -260,10 +262,17 @@ class Session:
         self.bodies[case['name']] = body
         return None if body is None else json.dumps(body, separators=(',', ':'))
 
+    def headers_of(self, request):
+        """Those of the case, and the token, or the one that the case has instead."""
+        headers, token = dict(request.get('headers') or {}), request.get('token', self.token)
+        if token and request['path'].startswith(OPERATORS):
+            headers['Authorization'] = 'Bearer ' + token
+        return headers
+
     def send(self, url, case):
         request, data = case['request'], self.data_of(case)
         status, value = http_call(url, request['method'], self.fill(request['path']), data,
-                                  request.get('headers'))
+                                  self.headers_of(request))
         self.responses[case['name']] = value if isinstance(value, dict) else {'$value': value}
         if 'capture' in case and status < 300:
             self.captured[case['capture']] = value
@@ -279,7 +288,7 @@ def activates_features(step):
 
 
 def setup(options):
-    session = Session(options.url, options.contracts)
+    session = Session(options.url, options.contracts, token_of(options.token))
     features = session.post('/v1/chain/get_activated_protocol_features', {'limit': 100})
     active = PREACTIVATE_FEATURE in json.dumps(features).lower()
     with open(os.path.join(options.cases[0], 'setup.json'), encoding='utf-8') as file:
@@ -297,10 +306,25 @@ def setup(options):
 
 
 def case_files(folders):
-    paths = [os.path.join(folder, kind) for folder in folders for kind in ('http', 'wallet')]
+    paths = [os.path.join(folder, kind) for folder in folders for kind in ('http', 'own', 'wallet')]
     files = [os.path.join(path, name) for path in paths if os.path.isdir(path)
              for name in os.listdir(path) if name.endswith('.json')]
     return sorted(files, key=os.path.basename)
+
+
+def token_of(path):
+    if not path:
+        return ''
+    with open(path, encoding='utf-8') as file:
+        return file.read().split()[0]
+
+
+def why_not_applicable(case, url, options):
+    if not url:
+        return 'no URL for the service ' + case['service']
+    if 'token' in case['request'] and not options.token:
+        return 'no --token, so that perhaps the node asks for none'
+    return None
 
 
 def listed_deviations(path):
@@ -334,7 +358,7 @@ def differences(session, case, url, options):
 
 
 def run(options):
-    session = Session(options.url)
+    session = Session(options.url, token=token_of(options.token))
     urls = {'wallet': options.wallet_url, 'chain': options.url, 'second': options.api_url}
     deviations = listed_deviations(os.path.join(HERE, 'DEVIATIONS.md'))
     counts = {'passed': 0, 'deviations': 0, 'not applicable': 0, 'failed': 0}
@@ -346,7 +370,7 @@ def run(options):
         unknown.discard(name)
         if options.only not in name:
             continue
-        reason = None if url else 'no URL for the service ' + case['service']
+        reason = why_not_applicable(case, url, options)
         found = [] if reason else differences(session, case, url, options)
         if reason:
             outcome, line = 'not applicable', 'n/a %s: %s' % (name, reason)
@@ -370,7 +394,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('what', choices=['setup', 'run'])
-    for option in ('--url', '--terse-url', '--api-url', '--wallet-url', '--contracts'):
+    for option in ('--url', '--terse-url', '--api-url', '--wallet-url', '--contracts', '--token'):
         parser.add_argument(option)
     parser.add_argument('--cases', nargs='+', default=[HERE])
     parser.add_argument('--only', default='')

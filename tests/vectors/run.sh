@@ -32,11 +32,13 @@ echo 5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3 > "$work/system.key"
 # The peers of the recording's second node know the first by this address.
 p2p=127.0.0.1:7877
 first_key=$(make_node_key "$work/first.key")
+# Cases of an operator come over TCP, where he is known by this.
+(umask 077 && openssl rand -hex 32 > "$work/token")
 options=()
 for option in --verbose-http-errors=true --max-body-size=2097152 --http-max-response-time-ms=1000 \
     "--access-control-allow-origin=*" "--access-control-allow-headers=Content-Type" \
     --access-control-max-age=3600 "--p2p-listen-endpoint=$p2p" "--p2p-node-key=$work/first.key" \
-    --max-transaction-time=1000 --subjective-failure-ms-per-minute=0; do
+    "--http-operator-token-file=$work/token" --max-transaction-time=1000 --subjective-failure-ms-per-minute=0; do
   # The last two are by the wall clock, which a busy machine overruns.
   options+=("--node-option=$option")
 done
@@ -62,6 +64,7 @@ follow() {
   "$build/bin/bor-node" --data-dir "$work/$1" --config-dir "$work/$1" --genesis-json "$work/net/genesis.json" \
     --http-server-address "127.0.0.1:$http" --p2p-node-key "$work/$1.key" --p2p-peer-address "$p2p#$first_key" \
     --plugin producer_api_plugin --plugin net_api_plugin --plugin db_size_api_plugin \
+    --http-operator-token-file "$work/token" \
     --verbose-http-errors "$2" --max-body-size 2097152 --http-max-response-time-ms 1000 \
     --max-transaction-time 1000 --subjective-failure-ms-per-minute 0 > "$work/$1.log" 2>&1 &
   started+=($!)
@@ -80,4 +83,4 @@ for follower in "$follower_second" "$follower_terse"; do
   done
 done
 python3 replay.py run --url "$url" --api-url "$follower_second" --terse-url "$follower_terse" \
-  --wallet-url "http://127.0.0.1:$port" --failures-only "$@"
+  --wallet-url "http://127.0.0.1:$port" --token "$work/token" --failures-only "$@"

@@ -62,11 +62,15 @@ TEST_CASE("TCP needs a token, and only loopback may do without") {
     refused({"--data-dir", dir, "--http-server-address", "127.evil.com:1", "--http-token", "none"},
             "loopback");
     refused({"--data-dir", dir, "--http-server-address", "127.0.0.1:1", "--http-token", "t"},
-            "cannot read");
+            "http-token");
     scratch.write("t", "short\n");
     refused({"--data-dir", dir, "--http-server-address", "127.0.0.1:1", "--http-token", "t"},
             "at least 16");
     scratch.write("t", "0123456789abcdef\n");
+    std::filesystem::permissions(scratch.file("t"), std::filesystem::perms(0644));
+    refused({"--data-dir", dir, "--http-server-address", "127.0.0.1:1", "--http-token", "t"},
+            "chmod");
+    std::filesystem::permissions(scratch.file("t"), std::filesystem::perms(0600));
     CHECK(read({"--data-dir", dir, "--http-server-address", "0.0.0.0:1", "--http-token", "t"})
               ->token == "0123456789abcdef");
     CHECK(read({"--data-dir", dir, "--http-server-address", "127.0.0.1:1", "--http-token", "none"})

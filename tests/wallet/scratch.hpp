@@ -22,8 +22,11 @@ class Scratch {
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
 
+    // Of mode 0600.
     void write(const std::string& name, const std::string& text) const {
+        using std::filesystem::perms;
         std::ofstream(file(name), std::ios::binary) << text;
+        std::filesystem::permissions(file(name), perms::owner_read | perms::owner_write);
     }
     [[nodiscard]] std::string read(const std::string& name) const {
         std::ifstream in(file(name), std::ios::binary);

@@ -53,6 +53,10 @@ TEST_CASE("a secret that others can get at is refused by name") {
     CHECK(node::read_secret_file(file.path(), 5).error().code == base::Errc::malformed);
     CHECK(node::read_secret_file(file.path() + "-not", 5).error().code == base::Errc::not_found);
     CHECK(node::read_secret_file("/", 5).error().code == base::Errc::invalid);
+    const std::string pipe = file.path() + "-pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(node::read_secret_file(pipe, 5).error().code == base::Errc::invalid);
+    std::filesystem::remove(pipe);
 }
 
 TEST_CASE("root gives a secret to a group, and nobody else gives one") {

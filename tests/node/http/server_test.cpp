@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <future>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
 
@@ -56,6 +58,27 @@ class Running {
     std::vector<std::thread> later_;
     std::optional<http::Server> server_;
 };
+
+// Those that wait go on, at the end of the test at the latest.
+class Ending {
+  public:
+    explicit Ending(std::promise<void>& end) : end_(end) {}
+    ~Ending() { now(); }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    void now() const {
+        if (!std::exchange(has_ended_, true)) end_.set_value();
+    }
+
+  private:
+    std::promise<void>& end_;
+    mutable bool has_ended_ = false;
+};
+
+std::string path_of_socket() {
+    return (std::filesystem::temp_directory_path() / ("bor-http-" + std::to_string(::getpid())))
+        .string();
+}
 
 // Whether `happens` becomes true; asks until it does, for a minute at most.
 template <class Condition>
@@ -236,11 +259,21 @@ TEST_CASE("a header above the limit gets 431, a malformed request 400") {
 }
 
 TEST_CASE("a client that dribbles its request is cut off while others are served") {
-    Running running({.request_timeout = 1s});
+    Running running({.header_timeout = 1s});
     auto slow = running.client();
     slow.write("GET /echo HTTP/1.1\r\nX: ");
     CHECK(running.client().ask(request("GET", "/echo")).result_int() == 200);
     // It never pauses for a second, and yet its time ends.
+    CHECK(soon([&] {
+        slow.write("x");
+        return slow.is_closed_already();
+    }));
+}
+
+TEST_CASE("a body has its own time") {
+    Running running({.header_timeout = 60s, .body_timeout = 1s});
+    auto slow = running.client();
+    slow.write(request("POST", "/echo", "", "Content-Length: 1000\r\n"));
     CHECK(soon([&] {
         slow.write("x");
         return slow.is_closed_already();
@@ -267,19 +300,101 @@ TEST_CASE("a client that does not read its answer loses the connection") {
     CHECK(running.server().counters().bytes_in_flight == 0);
 }
 
-TEST_CASE("more connections than allowed are told so") {
-    Running running({.connections_max = 1});
+TEST_CASE("where all places are taken, the longest idle connection makes room") {
+    Running running({.threads = 1, .connections_max = 2});
     auto first = running.client();
     CHECK(first.ask(request("GET", "/echo")).result_int() == 200);
-    const auto refused = running.client().read();
-    CHECK(refused.result_int() == 503);
-    CHECK(detail_of(refused).find("http-max-connections (1)") != std::string::npos);
-    CHECK(running.server().counters().refused_connections == 1);
+    auto second = running.client();
+    CHECK(second.ask(request("GET", "/echo")).result_int() == 200);
+    CHECK(running.client().ask(request("GET", "/echo")).result_int() == 200);
+    CHECK(first.is_closed());
+    CHECK(running.server().counters().closed_idle == 1);
+    // The third one has left.
+    CHECK(second.ask(request("GET", "/echo")).result_int() == 200);
+}
+
+TEST_CASE("where all places are taken and busy, a client waits, and is not refused") {
+    std::mutex mutex;
+    std::vector<http::Reply> waiting;
+    http::Router router;
+    router.add("/waits", {.handler = [&](const http::Request&, const http::Reply& reply) {
+                   const std::scoped_lock lock(mutex);
+                   waiting.push_back(reply);
+               }});
+    Running running({.connections_max = 1}, std::move(router));
+    auto first = running.client();
+    first.write(request("GET", "/waits"));
+    const auto is_asked = [&] {
+        const std::scoped_lock lock(mutex);
+        return waiting.size() == 1;
+    };
+    CHECK(soon(is_asked));
+    auto second = running.client();
+    second.write(request("GET", "/echo"));
+    std::this_thread::sleep_for(100ms);
+    CHECK(running.server().counters().requests == 1);
+    {
+        const std::scoped_lock lock(mutex);
+        waiting.front()({.body = "{}"});
+    }
+    CHECK(first.read().result_int() == 200);
+    CHECK(second.read().result_int() == 200);
+}
+
+TEST_CASE("an address has a bound of its own") {
+    Running running({.connections_of_address_max = 2, .limits_local = true});
+    auto first = running.client();
+    auto second = running.client();
+    for (auto* const client : {&first, &second})
+        CHECK(client->ask(request("GET", "/echo")).result_int() == 200);
+    CHECK(running.client().is_closed());
+    CHECK(soon([&] { return running.server().counters().refused_connections == 1; }));
     CHECK(first.ask(request("GET", "/echo")).result_int() == 200);
 }
 
+TEST_CASE("of readers that are slow the slowest is closed when they have too much") {
+    http::Router router;
+    router.add("/big", {.handler = [](const http::Request&, const http::Reply& reply) {
+                   reply({.body = std::string(std::size_t{24} << 20, 'x')});
+               }});
+    Running running({.unread_max = std::size_t{32} << 20, .slow_after = 0ms}, std::move(router));
+    auto first = running.client();
+    first.write(request("GET", "/big"));
+    CHECK(soon([&] { return running.server().counters().bytes_in_flight >= 24U << 20U; }));
+    auto second = running.client();
+    CHECK(second.ask(request("GET", "/big")).body().size() == 24U << 20U);
+    CHECK(running.server().counters().closed_slow >= 1);
+    CHECK(first.read().result_int() == 0);
+}
+
+TEST_CASE("what comes over TCP keeps nobody waiting on a Unix socket") {
+    std::promise<void> end;
+    const std::shared_future<void> ended = end.get_future().share();
+    http::Router router;
+    router.add("/blocks", {.handler = [ended](const http::Request&, const http::Reply& reply) {
+                   ended.wait();
+                   reply({.body = "{}"});
+               }});
+    const std::string path = path_of_socket();
+    http::Options options{.threads = 1, .connections_max = 2};
+    options.listen = {{.address = "127.0.0.1:0"}, {.address = path, .is_unix = true}};
+    Running running(options, std::move(router));
+    const Ending ending(end);
+    // The one thread, and all places, of what comes over TCP.
+    auto first = running.client();
+    auto second = running.client();
+    for (auto* const client : {&first, &second})
+        client->write(request("GET", "/blocks"));
+    UnixClient local{asio::local::stream_protocol::endpoint(path)};
+    CHECK(local.ask(request("GET", "/echo")).result_int() == 200);
+    CHECK(local.ask(request("GET", "/echo")).result_int() == 200);
+    ending.now();
+    for (auto* const client : {&first, &second})
+        CHECK(client->read().result_int() == 200);
+}
+
 TEST_CASE("an address that asks too often gets 429") {
-    Running running({.requests_per_second_max = 5, .rate_limits_local = true});
+    Running running({.requests_per_second_max = 5, .limits_local = true});
     auto client = running.client();
     int served = 0;
     const auto started = std::chrono::steady_clock::now();
@@ -325,9 +440,7 @@ TEST_CASE("Expect: 100-continue and Connection: close are obeyed") {
 }
 
 TEST_CASE("a Unix socket is served, replaced when its owner died, refused when it lives") {
-    const std::string path =
-        (std::filesystem::temp_directory_path() / ("bor-http-" + std::to_string(::getpid())))
-            .string();
+    const std::string path = path_of_socket();
     const http::Options options{.listen = {{.address = path, .is_unix = true}}};
     NoLog log;
     {
@@ -344,6 +457,76 @@ TEST_CASE("a Unix socket is served, replaced when its owner died, refused when i
     CHECK(refused.error().detail.find("served by another program") != std::string::npos);
     running.server().stop();
     CHECK(!std::filesystem::exists(path));
+}
+
+TEST_CASE("over TCP an operator's call needs the token, on the Unix socket none") {
+    constexpr std::string_view kToken = "0123456789abcdef";
+    const bool has_token = GENERATE(false, true);
+    const std::string token(has_token ? kToken : std::string_view());
+    const std::string path = path_of_socket();
+    std::atomic<int> calls = 0;
+    const auto count = [&calls](const http::Request&, const http::Reply& reply) {
+        ++calls;
+        reply({.body = "{}"});
+    };
+    http::Router router;
+    router.add("/pause", {.handler = count, .is_operators = true});
+    router.add("/answer", {.handler = count, .is_operators = true, .is_of_socket = true});
+    http::Options options{
+        .listen = {{.address = "127.0.0.1:0"}, {.address = path, .is_unix = true}}};
+    options.operator_token = token;
+    Running running(options, std::move(router));
+    auto client = running.client();
+    const auto status = [&](const char* target, const std::string& headers) {
+        return client.ask(request("POST", target, "{}", headers)).result_int();
+    };
+    const std::string right = "Authorization: Bearer " + std::string(kToken) + "\r\n";
+    const auto refused = client.ask(request("POST", "/pause", "{}"));
+    CHECK(refused.result_int() == 401);
+    CHECK(refused[bhttp::field::www_authenticate] == "Bearer");
+    CHECK(json::parse(refused.body())["message"] == "Unauthorized");
+    CHECK(detail_of(refused).find("http-operator-token-file") != std::string::npos);
+    for (const std::string& wrong : {std::string("Authorization: Bearer \r\n"),
+                                     std::string("Authorization: Bearer\r\n"),
+                                     std::string("Authorization: Bearer 0123456789abcdeF\r\n"),
+                                     std::string("Authorization: Bearer 0123456789abcde\r\n"),
+                                     std::string("Authorization: 0123456789abcdef\r\n"),
+                                     "X-" + right}) {
+        CAPTURE(wrong);
+        CHECK(status("/pause", wrong) == 401);
+    }
+    CHECK(calls == 0);
+    CHECK(status("/pause", right) == (has_token ? 200 : 401));
+    CHECK(status("/pause", "authorization: bearer 0123456789abcdef\r\n") ==
+          (has_token ? 200 : 401));
+    // A token does not open what only the socket has, nor to a page of another origin.
+    CHECK(status("/answer", right) == 403);
+    CHECK(status("/pause", right + "Origin: https://evil.example\r\n") == 403);
+    CHECK(client.ask(request("GET", "/pause", "", right)).result_int() == 405);
+    CHECK(calls == (has_token ? 2 : 0));
+    UnixClient local{asio::local::stream_protocol::endpoint(path)};
+    CHECK(local.ask(request("POST", "/pause", "{}")).result_int() == 200);
+    CHECK(local.ask(request("POST", "/answer", "{}")).result_int() == 200);
+    CHECK(local.ask(request("GET", "/pause")).result_int() == 405);
+}
+
+TEST_CASE("what is off by default is served where its category is named, and on the Unix socket") {
+    const std::string path = path_of_socket();
+    http::Router router;
+    router.add("/list",
+               {.handler = [](const auto&, const auto& reply) { reply({.body = "l"}); },
+                .category = "snapshot",
+                .is_listed = true});
+    http::Options options;
+    options.listen = {{.address = "127.0.0.1:0"},
+                      {.address = "127.0.0.1:0", .categories = {"snapshot"}},
+                      {.address = path, .is_unix = true}};
+    Running running(options, std::move(router));
+    CHECK(running.client().ask(request("GET", "/list")).result_int() == 404);
+    TcpClient named(endpoint_of(running.server().addresses().at(1)));
+    CHECK(named.ask(request("GET", "/list")).result_int() == 200);
+    UnixClient local{asio::local::stream_protocol::endpoint(path)};
+    CHECK(local.ask(request("GET", "/list")).result_int() == 200);
 }
 
 TEST_CASE("categories decide what a listener serves") {

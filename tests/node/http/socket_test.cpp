@@ -6,6 +6,7 @@
 #include <boost/beast/websocket.hpp>
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -61,6 +62,18 @@ class WebSocket {
     }
     void write(std::string_view text) { stream_.write(asio::buffer(text), error); }
     void close() { stream_.close(websocket::close_code::normal, error); }
+    void shut_down_send() {
+        boost::system::error_code ignored;
+        stream_.next_layer().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    }
+    // Whether what comes ends, at whatever point; waits for it.
+    bool is_cut() {
+        std::array<char, 65'536> some{};
+        boost::system::error_code ended;
+        while (!ended)
+            stream_.next_layer().read_some(asio::buffer(some), ended);
+        return ended == asio::error::eof || ended == asio::error::connection_reset;
+    }
     [[nodiscard]] std::string close_reason() const {
         return std::string(stream_.reason().reason.c_str());
     }
@@ -128,6 +141,33 @@ TEST_CASE("a page of another origin gets no WebSocket, unless its origin is allo
     }
     Running any({.allow_origin = "*"});
     CHECK_FALSE(WebSocket(any.address(), "/stream", "https://evil.example").error);
+}
+
+TEST_CASE("a WebSocket whose reader is the slowest ends when too much is unread") {
+    Running running({.unread_max = std::size_t{8} << 20, .slow_after = 0ms});
+    WebSocket client(running.address());
+    client.write("hello");
+    CHECK(client.read() == "echo hello");
+    // More than the kernel's buffers take, and nobody reads.
+    for (int i = 0; i < 64; ++i)
+        (void)running.observed.socket->send(std::string(std::size_t{1} << 20, 'x'), false);
+    CHECK(running.wait_for(running.observed.closed));
+    CHECK(running.server->counters().closed_slow >= 1);
+}
+
+TEST_CASE("a WebSocket whose client writes no more ends, though it reads nothing") {
+    Running running;
+    WebSocket client(running.address());
+    client.write("hello");
+    CHECK(client.read() == "echo hello");
+    for (int i = 0; i < 16; ++i)
+        (void)running.observed.socket->send(std::string(std::size_t{1} << 20, 'x'), false);
+    client.shut_down_send();
+    CHECK(running.wait_for(running.observed.closed));
+    for (int i = 0; i < 12'000 && running.server->counters().connections != 0; ++i)
+        std::this_thread::sleep_for(5ms);
+    CHECK(running.server->counters().connections == 0);
+    CHECK(client.is_cut());
 }
 
 TEST_CASE("a message above the limit ends the WebSocket") {
