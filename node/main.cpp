@@ -4,6 +4,7 @@
 #include "node/service_manager.hpp"
 #include "node/verify_chain.hpp"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -56,6 +57,13 @@ void raise_file_limit() {
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kFiles) return;
     limit.rlim_cur = std::min(limit.rlim_max, kFiles);
     (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Keys are in it: there is no core file, and no other process of this user can read it (spec 10).
+void keep_memory_private() {
+    const rlimit none{0, 0};
+    (void)::setrlimit(RLIMIT_CORE, &none);
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 // Until a signal ends it. Nothing: the node goes on, opened anew with another state.
@@ -116,6 +124,7 @@ int run(const std::vector<std::string>& arguments) {
             {base::Errc::unavailable,
              "this processor lacks " + lacking + "; contracts need x86-64-v2 (SSE4.2 and POPCNT)"});
     }
+    keep_memory_private();
     raise_file_limit();
     const node::Options& options = command->options;
     auto log = node::Logging::open({options.log_file, options.log_level, options.log_json});

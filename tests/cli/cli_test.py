@@ -323,9 +323,15 @@ class Processes(Case):
         self.good('wallet', 'list')
         # Started by hand, from its own folder, with a command line that does not name the directory in full.
         node = os.path.join(self.dir, 'bora')
+        words = [os.path.join(BIN_DIR, 'bor-node'), '--config-dir', 'config', '--data-dir', 'data']
+        secret = os.path.join(node, 'validator.key')
+        os.chmod(secret, 0o644)
+        refused = subprocess.run(words, cwd=node, capture_output=True, text=True, timeout=60)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('its mode 0644 lets others at it: type chmod 0600 ' + secret, refused.stderr)
+        os.chmod(secret, 0o600)
         with open(os.path.join(node, 'log'), 'ab') as log:
-            child = subprocess.Popen([os.path.join(BIN_DIR, 'bor-node'), '--config-dir', 'config', '--data-dir', 'data'],
-                                     cwd=node, stdout=log, stderr=log)
+            child = subprocess.Popen(words, cwd=node, stdout=log, stderr=log)
         try:
             for _ in range(200):
                 if self.running('status') == [('bora', True)]:
@@ -333,6 +339,8 @@ class Processes(Case):
                 time.sleep(0.05)
             up = json.loads(self.network('up').stdout)
             self.assertEqual([(each['pid'], each['running']) for each in up], [(child.pid, True)])
+            with open('/proc/%d/limits' % child.pid) as limits:  # No core file with keys.
+                self.assertRegex(limits.read(), r'Max core file size +0 +0 ')
             self.assertEqual(self.running('down'), [('bora', False)])
             child.wait(20)
         finally:
