@@ -82,6 +82,7 @@ run_network() {
   printf '%s\n' operating contracts pruning archive snapshot_join members snapshots doctor partition clocks fork transports \
     invite full_disk believed proxy broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
   stop_aside
+  network_test http_attacks
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
   for only in poison deep failing dry_runs; do
