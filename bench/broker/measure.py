@@ -36,7 +36,7 @@ class Measured(Network):
 
     def __init__(self, args):
         super().__init__(args.build)
-        self.args, self.table, self.tls, self.token_file = args, [], {}, None
+        self.args, self.table, self.tls, self.token_file, self.sinks = args, [], {}, None, 0
         self.program = os.path.join(self.build, 'bin', 'bench_broker')
 
     def options(self, who):
@@ -104,9 +104,13 @@ def resting_cpu(network):
 
 @contextlib.contextmanager
 def bare(network, kind):
-    """A bare server; gives its address and process."""
+    """A bare server; gives its address and process. Its file stays, as those of the broker do: to write where another
+    was just deleted spares the kernel the search for memory, which in a virtual machine is most of the time."""
     port = free_port()
-    words = [network.program, '--' + kind, os.path.join(network.dir, 'bare.log'), '--port', str(port)]
+    # A source gives what the last sink took.
+    network.sinks += kind == 'sink'
+    file = os.path.join(network.dir, 'bare-%d.log' % network.sinks)
+    words = [network.program, '--' + kind, file, '--port', str(port)]
     if network.tls:
         words += ['--cert', network.tls['bps-tls-cert'], '--key', network.tls['bps-tls-key']]
     server = subprocess.Popen(words)
