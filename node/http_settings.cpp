@@ -6,8 +6,6 @@
 #include "node/option_names.hpp"
 #include "node/option_values.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -63,8 +61,7 @@ po::options_description http_options(HttpSettings& out) {
     add("http-operator-token-file",
         text(out.operator_token_file),
         "file with the token that operator's calls over TCP need; none: they are served on the "
-        "Unix "
-        "socket alone");
+        "Unix socket alone");
     add("http-category-address",
         list(out.category_addresses),
         "category,address: serve one category there (http-server-address = http-category-address)");
