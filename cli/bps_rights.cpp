@@ -199,8 +199,8 @@ bool has_passed(const Json& delegation) {
 }
 
 // A broker has one delegation of an owner, and the contract replaces it: what it may do already
-// stays, unless it is for other names. Its end, where there is more than what was named: it must
-// not move without a word.
+// stays, unless it is for other names. Returns the end of that, where there is more than what was
+// named now: the end must not move without a word.
 base::Result<std::optional<std::string>> add_delegated(const Session& session,
                                                        const Arguments& arguments,
                                                        std::uint64_t broker,

@@ -1,6 +1,7 @@
 #include "node/broker_settings.hpp"
 
 #include "genesis/join_line.hpp"
+#include "node/option_values.hpp"
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
@@ -14,17 +15,10 @@ namespace po = boost::program_options;
 
 namespace {
 
+using option::text;
+
 tl::unexpected<base::Error> invalid(std::string text) {
     return base::fail(base::Errc::invalid, std::move(text));
-}
-
-auto* text(std::string& field, const char* fallback = "") {
-    return po::value<std::string>(&field)->default_value(fallback);
-}
-
-auto* path(std::filesystem::path& field, const char* fallback = "") {
-    return po::value<std::string>()->default_value(fallback)->notifier(
-        [&field](const std::string& value) { field = value; });
 }
 
 base::Result<void> check_identity(const BrokerSettings& settings) {
@@ -84,7 +78,7 @@ po::options_description broker_options(BrokerSettings& out) {
         text(out.account),
         "ACCOUNT or ACCOUNT@PERMISSION that the broker acts as; without a permission active");
     add("bps-account-key",
-        path(out.key_file),
+        text(out.key_file),
         "file with a private key that satisfies bps-account");
     add("bps-listen-endpoint",
         text(out.listen, "127.0.0.1:9092"),
@@ -92,11 +86,11 @@ po::options_description broker_options(BrokerSettings& out) {
     add("bps-advertised-endpoint",
         text(out.advertised),
         "host:port that clients are told; none: bps-listen-endpoint");
-    add("bps-data-dir", path(out.directory, "bps"), "directory of the logs, relative to data-dir");
+    add("bps-data-dir", text(out.directory, "bps"), "directory of the logs, relative to data-dir");
     add("bps-tls-cert",
-        path(out.tls_cert),
+        text(out.tls_cert),
         "file with the certificate for TLS and those above it, PEM; none: no TLS");
-    add("bps-tls-key", path(out.tls_key), "file with the private key of bps-tls-cert, PEM");
+    add("bps-tls-key", text(out.tls_key), "file with the private key of bps-tls-cert, PEM");
     add("bps-anonymous",
         text(out.anonymous),
         "ACCOUNT@PERMISSION of who connects from this machine without login; none: nobody may");

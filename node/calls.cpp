@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kFinal = "state=final";
 constexpr const char* kHead = "state=head";
 
-// What spec 07 gives to the operator whole.
+// The plugins of which each call is an operator's (spec 07).
 bool is_of_operator(std::string_view path) {
     return path.starts_with("/v1/producer/") || path.starts_with("/v1/net/") ||
            path.starts_with("/v1/db_size/");

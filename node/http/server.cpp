@@ -113,7 +113,7 @@ class Lane : base::Pinned {
     // Binds; the text is the address with the real port.
     base::Result<std::string> listen(const Listen& listen);
     void run(unsigned threads);
-    // In this order.
+    // begin_to_stop() first; then, once no request is left or time is up, stop().
     void begin_to_stop();
     [[nodiscard]] bool has_requests() const { return service_.requests_in_flight != 0; }
     void stop();

@@ -32,7 +32,7 @@ struct Route {
     // It is for the operator (spec 10): only POST, which an <img> is not, from no page but the
     // node's own or one of Options::allow_origin by its name, and see Options::operator_token.
     bool is_operators = false;
-    bool is_of_socket = false;  // And it is never served over TCP.
+    bool is_of_socket = false;  // It is served on Unix sockets alone.
     // Served on Unix sockets, and over TCP only where the listener names its category.
     bool is_listed = false;
 };

@@ -12,7 +12,7 @@ namespace bps {
 
 namespace {
 
-// That have nothing to write.
+// Partitions that have nothing to write, in one step.
 constexpr std::size_t kSweptAtOnce = 64;
 
 }  // namespace
@@ -224,7 +224,7 @@ void Broker::retain_next(std::int64_t now, std::vector<base::Error>& errors) {
     if (const auto done = expire_and_queue(now, *partition); !done) errors.push_back(done.error());
 }
 
-// By turns: who has much to drop waits for no sweep, nor a sweep for such a one.
+// By turns: a partition with much to drop waits for no sweep, and no sweep for it.
 std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
     std::vector<base::Error> errors;
     has_swept_ = expire_next_ && (to_retain_.empty() || !has_swept_);

@@ -129,7 +129,7 @@ class Broker : base::Pinned {
     [[nodiscard]] base::Result<Log::Retained> expire(std::int64_t now, Partition& partition);
     [[nodiscard]] base::Result<Log::Retained> expire_and_queue(std::int64_t now,
                                                                Partition& partition);
-    // A step of the minute's, of all partitions; a step of those that have more to drop.
+    // A step of the minute's sweep of all partitions; a step for one that has more to drop.
     void sweep(std::int64_t now, std::vector<base::Error>& errors);
     void retain_next(std::int64_t now, std::vector<base::Error>& errors);
 
@@ -140,7 +140,7 @@ class Broker : base::Pinned {
     // Those that have more to drop than a step drops, by whose they are, in turn.
     std::map<chain::Name, std::deque<PartitionId>> to_retain_;
     chain::Name retained_last_;
-    bool has_swept_ = false;  // The last step was of the minute's.
+    bool has_swept_ = false;  // The last step was one of the sweep.
 
     const Directory& directory_;
     Quotas& quotas_;

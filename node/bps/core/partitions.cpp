@@ -23,7 +23,7 @@ std::uint64_t Partitions::stored_of(chain::Name owner) const {
 }
 
 void Partitions::count_stored() {
-    // Of its two files and their places in memory, however few records it has.
+    // A full segment has two files and a place in memory, however few records are in it.
     constexpr std::uint64_t kFullSegmentBytes = 8'192;
     stored_.clear();
     for (const auto& [id, partition] : all) {

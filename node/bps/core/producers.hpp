@@ -80,8 +80,9 @@ class Producers {
     };
 
     void insert(std::int64_t id, Producer producer);
-    // Of by_space_.
+    // Takes the producer out of by_space_.
     void take_out(std::int64_t id, const Producer& producer);
+    // The id of the producer that makes room for another one.
     [[nodiscard]] std::int64_t to_forget() const;
 
     std::map<std::int64_t, Producer> producers_;  // By id.
