@@ -182,7 +182,11 @@ std::optional<Runtime::Answered> Runtime::take_answered(Ticket ticket) {
 }
 
 void Runtime::set_paused(bool paused) {
+    constexpr auto kPatience = std::chrono::seconds(5);
     post(Input(input::SetPaused{paused}));
+    // Who asks next is told so: each such input publishes a view.
+    std::unique_lock lock(view_mutex_);
+    view_ready_.wait_for(lock, kPatience, [&] { return view_->paused == paused; });
 }
 
 void Runtime::tell_peers(p2p::Input said) {

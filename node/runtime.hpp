@@ -106,6 +106,8 @@ class Runtime : public transport::Host, base::Pinned {
     base::Result<void> submit(chain::PackedTransaction transaction,
                               const std::string& sender,
                               Answered answered);
+    // published() says so afterwards, unless the core is busy for seconds. Any thread but the
+    // core's, after start().
     void set_paused(bool paused);
     // input::AnswerRecovery: what the core says of it, once its keys have stopped durably. Null: it
     // has said nothing yet; it may all the same. Any thread but the core's.
