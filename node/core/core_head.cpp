@@ -130,8 +130,6 @@ void Core::Impl::return_to_pool(const std::vector<chain::ExecutedBlockPtr>& lost
             put_back(entry, place, batch, evicted);
         }
     }
-    // It may build on them, too: it runs at its place.
-    if (!entries.empty()) first_.reset();
     // Before the rows of those that had to leave for others are erased.
     if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
     drop(evicted, out);

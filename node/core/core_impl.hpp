@@ -374,7 +374,7 @@ class Core::Impl {
     std::map<chain::TransactionId, Origin> waiting_;
     bool is_pending_ours_ = false;  // This node will make the block that is pending,
     bool is_pending_full_ = false;  // which takes nothing any more.
-    // Stopped by the end of our slot: the first in our next block, with the whole limit.
+    // Stopped by the end of our slot: has the whole limit in our next block, where it is the first.
     std::optional<chain::TransactionId> first_;
 
     NoRunTimer no_timer_;

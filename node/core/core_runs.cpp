@@ -58,18 +58,16 @@ base::Result<void> Core::Impl::admit(const chain::DecodedTransaction& transactio
     return {};
 }
 
-// What the pool holds runs again, in its order; before it, in our next block, what our last slot
-// was too short for.
+// What the pool holds runs again, in its order. What our last slot was too short for is the first
+// by then, but where the block in which it was cut off was not made: it may build on what runs
+// before it, and may be cut off again.
 void Core::Impl::run_pool(Effects& out) {
-    if (first_ && !pool_.contains(*first_)) first_.reset();
     std::vector<chain::PooledTransaction> entries;
     for (const chain::PooledTransaction* entry : pool_.in_order()) {
         entries.push_back(*entry);
     }
-    if (first_ && is_pending_ours_) {
-        std::ranges::stable_partition(
-            entries, [&](const auto& entry) { return entry.transaction->id == *first_; });
-    }
+    const bool is_first = !entries.empty() && first_ == entries.front().transaction->id;
+    if (is_pending_ours_ && !is_first) first_.reset();
     for (const chain::PooledTransaction& entry : entries) {
         const auto waiting = waiting_.find(entry.transaction->id);
         const Origin from = waiting == waiting_.end() ? Origin{.was_taken = true} : waiting->second;
