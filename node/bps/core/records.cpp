@@ -27,18 +27,18 @@ void pass_headers(Reader& in) {
 
 }  // namespace
 
-Record RecordWalk::read(Reader& in) const {
+Record RecordWalk::read() {
     Record record;
-    (void)in.integer<std::int8_t>("attributes");
-    const std::int64_t delta = in.varlong("timestampDelta");
+    (void)in_.integer<std::int8_t>("attributes");
+    const std::int64_t delta = in_.varlong("timestampDelta");
     if (__builtin_add_overflow(base_timestamp_, delta, &record.timestamp)) {
-        in.set_error("timestampDelta", "beyond 64 bits");
+        in_.set_error("timestampDelta", "beyond 64 bits");
     }
     if (append_time_) record.timestamp = *append_time_;
-    record.offset_delta = in.varint("offsetDelta");
-    record.key = read_nullable(in, "key");
-    record.value = read_nullable(in, "value");
-    pass_headers(in);
+    record.offset_delta = in_.varint("offsetDelta");
+    record.key = read_nullable(in_, "key");
+    record.value = read_nullable(in_, "value");
+    pass_headers(in_);
     return record;
 }
 
@@ -49,13 +49,20 @@ base::Result<std::optional<Record>> RecordWalk::next() {
     }
     --left_;
     const std::int32_t size = in_.varint("length of a record");
-    if (size < 0) in_.set_error("length of a record", fmt::format("{}", size));
-    const base::ByteView bytes = in_.raw(in_.ok() ? static_cast<std::size_t>(size) : 0, "record");
-    if (const auto good = in_.status(); !good) return base::fail(good.error());
-    Reader in(bytes);
-    Record record = read(in);
-    record.bytes = bytes;
-    if (const auto done = in.finish(); !done) return base::fail(done.error());
+    const std::size_t begin = in_.offset();
+    if (size < 0 || static_cast<std::size_t>(size) > in_.left()) {
+        in_.set_error("length of a record", fmt::format("{}, {} are left", size, in_.left()));
+        return base::fail(in_.status().error());
+    }
+    // By the same reader: to make one for each record costs as much as to read it. Fields that go
+    // beyond the record's end do not end there.
+    Record record = read();
+    record.bytes = records_.subspan(begin, static_cast<std::size_t>(size));
+    const std::size_t taken = in_.offset() - begin;
+    if (taken != record.bytes.size()) {
+        in_.set_error("record", fmt::format("{} bytes, its length says {}", taken, size));
+    }
+    if (!in_.ok()) return base::fail(in_.status().error());
     return std::optional(record);
 }
 

@@ -26,7 +26,8 @@ struct Record {
 class RecordWalk {
   public:
     RecordWalk(const BatchHeader& header, base::ByteView records)
-        : in_(records),
+        : records_(records),
+          in_(records),
           left_(header.records_count),
           base_timestamp_(header.base_timestamp),
           append_time_(header.has_append_time() ? std::optional(header.max_timestamp)
@@ -36,8 +37,9 @@ class RecordWalk {
     [[nodiscard]] base::Result<std::optional<Record>> next();
 
   private:
-    [[nodiscard]] Record read(Reader& in) const;
+    [[nodiscard]] Record read();
 
+    base::ByteView records_;
     Reader in_;
     std::int32_t left_;
     std::int64_t base_timestamp_;

@@ -4,9 +4,8 @@
 
 namespace bps {
 
-std::uint64_t Reader::rest_of_varint(std::uint8_t first, unsigned bits, std::string_view field) {
-    std::uint64_t value = first & 0x7FU;
-    for (unsigned shift = 7; shift < bits; shift += 7) {
+std::uint64_t Reader::rest_of_varint(std::uint64_t value, unsigned bits, std::string_view field) {
+    for (unsigned shift = 14; shift < bits; shift += 7) {
         const auto byte = integer<std::uint8_t>(field);
         if (!ok()) return 0;
         const std::uint64_t part = byte & 0x7FU;

@@ -57,12 +57,17 @@ class Reader {
     [[nodiscard]] base::Result<void> finish() const { return in_.finish(); }
 
   private:
-    // Each record has seven or more, of which most are a byte long.
+    // Each record has seven or more, of which most are one or two bytes long.
     [[nodiscard]] std::uint64_t varint_bits(unsigned bits, std::string_view field) {
         const auto first = integer<std::uint8_t>(field);
-        return first < 0x80U ? first : rest_of_varint(first, bits, field);
+        if (first < 0x80U) return first;
+        const auto second = integer<std::uint8_t>(field);
+        const std::uint64_t value = (first & 0x7FU) | std::uint64_t{second & 0x7FU} << 7U;
+        if (second >= 0x80U) return rest_of_varint(value, bits, field);
+        return ok() ? value : 0;
     }
-    [[nodiscard]] std::uint64_t rest_of_varint(std::uint8_t first,
+    // From the third byte on.
+    [[nodiscard]] std::uint64_t rest_of_varint(std::uint64_t value,
                                                unsigned bits,
                                                std::string_view field);
 
