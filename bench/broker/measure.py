@@ -5,7 +5,8 @@ a thousand consumers that wait; and how long transactions take to become final w
 
 A bare sink reads Produce, looks at the CRC, appends, and answers what has come after one fdatasync; a bare source
 answers Fetch by sendfile. The broker's CPU is that of the whole node, less what its chain takes without clients.
-The client has one core, the servers the other ones.
+The client has one core, the servers the other ones. In a virtual machine that gives free memory back to its host the
+figures are chance: FIGURES.md says how to keep it from that.
 
 usage: measure.py --build BUILD_DIR [--megabytes N] [--rounds N] [--consumers N] [--json FILE]
 """
@@ -22,7 +23,6 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), '../../tests/network'))
 from broker import Network, free_port, running  # noqa: E402
 
-TICK = os.sysconf('SC_CLK_TCK')
 # The client has a core of its own: else the scheduler may put it beside the server, and they take turns.
 *SERVER_CORES, CLIENT_CORE = sorted(os.sched_getaffinity(0))
 REST = 5            # Seconds in which the node has no client.
@@ -84,9 +84,12 @@ def on_client_core(words):
 
 
 def cpu_of(pid):
-    with open('/proc/%d/stat' % pid, encoding='utf-8') as file:
-        fields = file.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    """Of its threads, none of which ends meanwhile: to the nanosecond, where /proc/PID/stat counts ticks."""
+    used = 0
+    for thread in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/schedstat' % (pid, thread), encoding='utf-8') as file:
+            used += int(file.read().split()[0])
+    return used / 1e9
 
 
 def resident_of(pid):
@@ -105,7 +108,7 @@ def resting_cpu(network):
 @contextlib.contextmanager
 def bare(network, kind):
     """A bare server; gives its address and process. Its file stays, as those of the broker do: to write where another
-    was just deleted spares the kernel the search for memory, which in a virtual machine is most of the time."""
+    was just deleted spares the kernel the search for memory."""
     port = free_port()
     # A source gives what the last sink took.
     network.sinks += kind == 'sink'
