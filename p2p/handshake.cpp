@@ -12,6 +12,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::size_t kBootsMax = 1'024;
+constexpr base::Duration kTellEvery = seconds(10);  // Of who was turned away, each reason.
 // For the answer to a heartbeat; the later start waits for less than its greeting may take.
 constexpr base::Duration kAliveMax = seconds(2);
 
@@ -51,25 +52,34 @@ Handshake::Handshake(Peers& peers,
 
 // --- Who may connect ---
 
+bool Handshake::lets_in(const PublicKey& key, bool outbound) const {
+    return peers_.banned_until(key) <= peers_.now() && !ask_access(key, outbound).refusal;
+}
+
 void Handshake::make_room(const input::ChannelUp& up) {
-    if (peers_.banned_until(up.key) > peers_.now()) return;
+    if (!lets_in(up.key, up.outbound)) return;
     const Access::Answer answer = ask_access(up.key, up.outbound);
-    if (!answer.refusal) peers_.make_room(up.key, up.outbound || carries_votes(answer.roles));
+    peers_.make_room(up.key, up.outbound || carries_votes(answer.roles));
 }
 
 bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinned) {
     if (const auto until = peers_.banned_until(up.key); until > peers_.now()) {
         const auto left = std::chrono::ceil<std::chrono::seconds>(until - peers_.now());
-        peers_.turn_away(
-            up.channel,
-            {Reason::flooding, fmt::format("misbehaved; may come back in {} s", left.count())});
+        turn_away(
+            up, {Reason::flooding, fmt::format("misbehaved; may come back in {} s", left.count())});
+        return false;
+    }
+    // Without a place: strangers may come as often as they like.
+    const Access::Answer answer = ask_access(up.key, up.outbound);
+    if (answer.refusal && !up.outbound) {
+        turn_away(up, {*answer.refusal, answer.text});
         return false;
     }
     Peer* peer = peers_.add(up);
     if (peer == nullptr) {
-        peers_.turn_away(up.channel,
-                         {Reason::internal,
-                          fmt::format("{} nodes are connected, no more are taken", peers_.size())});
+        turn_away(up,
+                  {Reason::internal,
+                   fmt::format("{} nodes are connected, no more are taken", peers_.size())});
         return false;
     }
     peer->is_pinned = up.outbound && pinned == up.key;
@@ -81,6 +91,23 @@ bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinne
         say_hello(*peer);
     }
     return true;
+}
+
+// The log is not theirs to fill.
+void Handshake::turn_away(const input::ChannelUp& up, const GoAway& away) {
+    peers_.turn_away(up.channel, away);
+    TurnedAway& others = turned_away_[away.reason];
+    ++others.count;
+    if (peers_.now() < others.tell_at) return;
+    peers_.log().info("{} {}: go_away {}: {}{}",
+                      up.address,
+                      up.key.to_string(),
+                      to_string(away.reason),
+                      away.text,
+                      others.count == 1
+                          ? ""
+                          : fmt::format(" (as {} others since the last line)", others.count - 1));
+    others = {.tell_at = peers_.now() + kTellEvery, .count = 0};
 }
 
 Access::Answer Handshake::ask_access(const PublicKey& key, bool outbound) const {

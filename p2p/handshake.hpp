@@ -33,6 +33,8 @@ class Handshake {
     void forget(PeerSlot slot);
 
     [[nodiscard]] Access& access() { return access_; }
+    // Whether who shows this key would be greeted now, if there is room.
+    [[nodiscard]] bool lets_in(const PublicKey& key, bool outbound) const;
     // Closes connections to who may not connect any more.
     void check_again();
     // With `has_joined` what the registry says counts for peers that we dialled, too; without it
@@ -49,6 +51,14 @@ class Handshake {
         bool is_twin = false;          // Another machine with it was seen alive meanwhile.
     };
     using Refusal = GoAway;  // What the peer is told.
+    // Since the line of the log before.
+    struct TurnedAway {
+        base::Timestamp tell_at{};
+        std::uint64_t count = 0;
+    };
+
+    // Who has no place.
+    void turn_away(const input::ChannelUp& up, const GoAway& away);
 
     [[nodiscard]] Access::Answer ask_access(const PublicKey& key, bool outbound) const;
     [[nodiscard]] bool permit(Peer& peer);
@@ -79,6 +89,7 @@ class Handshake {
     Access access_;
     bool is_joining_ = true;
     std::map<PublicKey, Boot> boots_;
+    std::map<Reason, TurnedAway> turned_away_;
 };
 
 // Where we stand, for a peer; with the ids of our reversible blocks if it lacks our head.

@@ -104,6 +104,10 @@ class Network::Impl {
                 .duplicates_dropped = peers_.duplicates_dropped};
     }
 
+    [[nodiscard]] bool lets_in(const PublicKey& key, bool outbound) const {
+        return handshake_.lets_in(key, outbound);
+    }
+
   private:
     // --- Inputs ---
     void on(const input::Tick&) {}
@@ -518,6 +522,10 @@ void Network::step(base::Timestamp now, const Input& input, Effects& out) {
 
 Status Network::status() const {
     return impl_->status();
+}
+
+bool Network::lets_in(const PublicKey& key, bool outbound) const {
+    return impl_->lets_in(key, outbound);
 }
 
 }  // namespace p2p

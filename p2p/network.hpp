@@ -63,7 +63,8 @@ struct ChannelUp {
     std::string address;  // Of the remote end; what effect::Connect named, if outbound.
     bool outbound = false;
     base::Hash256 exporter;  // TLS exporter value, the same at both ends.
-    // Of our vote keys, signed for this channel (statement_digest).
+    // Of our vote keys, signed for this channel (statement_digest); none where Network::lets_in()
+    // says no.
     std::vector<VoteKeyStatement> statements;
 };
 struct ChannelDown {
@@ -419,6 +420,9 @@ class Network : base::Pinned {
     void step(base::Timestamp now, const Input& input, Effects& out);
 
     [[nodiscard]] Status status() const;
+    // Whether who shows this key would be greeted. To sign for the others takes time that strangers
+    // must not cost.
+    [[nodiscard]] bool lets_in(const PublicKey& key, bool outbound) const;
 
   private:
     class Impl;

@@ -55,7 +55,8 @@ void NetworkedCore::step(base::Timestamp now, const Input& input, Effects& out) 
 
 void NetworkedCore::step(base::Timestamp now, p2p::Input input, Effects& out) {
     if (!network_) return;
-    if (auto* up = std::get_if<p2p::input::ChannelUp>(&input)) {
+    auto* up = std::get_if<p2p::input::ChannelUp>(&input);
+    if (up != nullptr && network_->lets_in(up->key, up->outbound)) {
         up->statements = statements(up->exporter);
     }
     is_news_ = is_news_ || std::holds_alternative<p2p::input::ChannelDown>(input);

@@ -177,6 +177,18 @@ TEST_CASE("not_permitted: who is in no list") {
         const ChannelId channel = test.come({.number = 9});
         CHECK(test.went(channel, Reason::not_permitted));
         CHECK(test.heard(channel).size() == 1);  // It is not even greeted.
+        CHECK_FALSE(test.network->lets_in(key_of(9), false));
+        CHECK(test.network->lets_in(key_of(Stranger::kThem), false));
+    }
+    SECTION("strangers, however many, who take no place and two lines of the log") {
+        const std::size_t lines = test.log.lines.size();
+        for (int i = 0; i < 100; ++i)
+            CHECK(test.went(test.come({.number = 9}), Reason::not_permitted));
+        CHECK(test.log.lines.size() == lines + 1);
+        test.tick(seconds(10));
+        CHECK(test.went(test.come({.number = 9}), Reason::not_permitted));
+        CHECK(test.log.lines.size() == lines + 2);
+        CHECK_FALSE(test.closed(test.come()));
     }
     SECTION("one on the deny list") {
         test.step(input::ListsChanged{{}, {key_of(Stranger::kThem)}});
@@ -456,7 +468,7 @@ TEST_CASE("internal: the newest observer gives its slot to who votes, or whom we
     }
     SECTION("nor one that may not connect") {
         test.step(input::ListsChanged{{}, {key_of(5)}});
-        CHECK(test.went(test.come({.number = 5}), Reason::internal));
+        CHECK(test.went(test.come({.number = 5}), Reason::not_permitted));
         CHECK_FALSE(test.closed(last));
         return;
     }

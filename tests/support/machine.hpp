@@ -54,15 +54,19 @@ class KeySigner final : public node::Signer {
     }
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override {
+        ++signatures_;
         for (const auto& each : keys_)
             if (each.public_key() == key) return each.sign(digest);
         return base::fail(base::Errc::not_found, "no such key");
     }
     void set_key(const base::crypto::PrivateKey& key) { keys_ = {key}; }
     void add_key(const base::crypto::PrivateKey& key) { keys_.push_back(key); }
+    // Asked for so far.
+    [[nodiscard]] std::size_t signatures() const { return signatures_; }
 
   private:
     std::vector<base::crypto::PrivateKey> keys_;
+    std::size_t signatures_ = 0;
 };
 
 // The key number `tag` of tests.

@@ -77,6 +77,13 @@ class Listener {
         return tests::allocations() - before;
     }
     [[nodiscard]] std::size_t passed_on() const { return passed_on_; }
+    [[nodiscard]] std::size_t signatures() const { return signer_.signatures(); }
+    void knock(ChannelId channel, std::size_t number) {
+        node_->step(
+            now_,
+            p2p::Input(p2p::input::ChannelUp{channel, node_key(number), "peer:1", false, {}, {}}),
+            out_);
+    }
 
   private:
     [[nodiscard]] base::Result<std::unique_ptr<node::Core>> open(node::Effects& asked) {
@@ -98,10 +105,7 @@ class Listener {
         p2p::Hello hello{.finalized = genesis, .head = genesis};
         hello.chain_id = genesis_.chain_id();
         const ChannelId channel{number};
-        node_->step(
-            now_,
-            p2p::Input(p2p::input::ChannelUp{channel, node_key(number), "peer:1", false, {}, {}}),
-            out_);
+        knock(channel, number);
         for (const p2p::Body& body :
              {p2p::Body(hello), p2p::Body(p2p::Notice{.finalized = genesis, .head = genesis})}) {
             const auto bytes = p2p::pack_message(body);
@@ -165,6 +169,16 @@ TEST_CASE("a vote on its way through a node allocates nothing", "[allocation]") 
     CHECK(rounds.first > 0);
     CHECK(rounds.most == 0);
     CHECK(listener.passed_on() == 2 * kVotes * rounds.count);
+}
+
+TEST_CASE("who may not come in costs no signature of ours") {
+    Listener listener;
+    const std::size_t before = listener.signatures();
+    for (std::size_t stranger = 10; stranger < 100; ++stranger)
+        listener.knock(ChannelId{stranger}, stranger);
+    CHECK(listener.signatures() == before);
+    listener.knock(ChannelId{100}, 3);
+    CHECK(listener.signatures() == before + 1);
 }
 
 TEST_CASE("a block that was dropped takes no memory", "[allocation]") {
