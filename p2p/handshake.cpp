@@ -52,12 +52,12 @@ Handshake::Handshake(Peers& peers,
 
 // --- Who may connect ---
 
-bool Handshake::lets_in(const PublicKey& key, bool outbound) const {
-    return peers_.banned_until(key) <= peers_.now() && !ask_access(key, outbound).refusal;
+bool Handshake::lets_in(base::Timestamp now, const PublicKey& key, bool outbound) const {
+    return peers_.banned_until(key) <= now && !ask_access(key, outbound).refusal;
 }
 
 void Handshake::make_room(const input::ChannelUp& up) {
-    if (!lets_in(up.key, up.outbound)) return;
+    if (!lets_in(peers_.now(), up.key, up.outbound)) return;
     const Access::Answer answer = ask_access(up.key, up.outbound);
     peers_.make_room(up.key, up.outbound || carries_votes(answer.roles));
 }

@@ -33,8 +33,8 @@ class Handshake {
     void forget(PeerSlot slot);
 
     [[nodiscard]] Access& access() { return access_; }
-    // Whether who shows this key would be greeted now, if there is room.
-    [[nodiscard]] bool lets_in(const PublicKey& key, bool outbound) const;
+    // Whether who shows this key would be greeted, if there is room.
+    [[nodiscard]] bool lets_in(base::Timestamp now, const PublicKey& key, bool outbound) const;
     // Closes connections to who may not connect any more.
     void check_again();
     // With `has_joined` what the registry says counts for peers that we dialled, too; without it

@@ -104,8 +104,8 @@ class Network::Impl {
                 .duplicates_dropped = peers_.duplicates_dropped};
     }
 
-    [[nodiscard]] bool lets_in(const PublicKey& key, bool outbound) const {
-        return handshake_.lets_in(key, outbound);
+    [[nodiscard]] bool lets_in(base::Timestamp now, const PublicKey& key, bool outbound) const {
+        return handshake_.lets_in(now, key, outbound);
     }
 
   private:
@@ -524,8 +524,8 @@ Status Network::status() const {
     return impl_->status();
 }
 
-bool Network::lets_in(const PublicKey& key, bool outbound) const {
-    return impl_->lets_in(key, outbound);
+bool Network::lets_in(base::Timestamp now, const PublicKey& key, bool outbound) const {
+    return impl_->lets_in(now, key, outbound);
 }
 
 }  // namespace p2p

@@ -420,9 +420,9 @@ class Network : base::Pinned {
     void step(base::Timestamp now, const Input& input, Effects& out);
 
     [[nodiscard]] Status status() const;
-    // Whether who shows this key would be greeted. To sign for the others takes time that strangers
-    // must not cost.
-    [[nodiscard]] bool lets_in(const PublicKey& key, bool outbound) const;
+    // Whether who shows this key in the step at `now` would be greeted. To sign for the others
+    // takes time that strangers must not cost.
+    [[nodiscard]] bool lets_in(base::Timestamp now, const PublicKey& key, bool outbound) const;
 
   private:
     class Impl;

@@ -71,7 +71,11 @@ void Core::Impl::run_pool(Effects& out) {
     for (const chain::PooledTransaction& entry : entries) {
         const auto waiting = waiting_.find(entry.transaction->id);
         const Origin from = waiting == waiting_.end() ? Origin{.was_taken = true} : waiting->second;
-        if (run(entry, from, out).waits) break;
+        if (run(entry, from, out).waits) {
+            // Nor does anything new overtake what waits.
+            is_pending_full_ = true;
+            break;
+        }
         waiting_.erase(entry.transaction->id);
     }
 }

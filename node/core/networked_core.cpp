@@ -56,7 +56,7 @@ void NetworkedCore::step(base::Timestamp now, const Input& input, Effects& out) 
 void NetworkedCore::step(base::Timestamp now, p2p::Input input, Effects& out) {
     if (!network_) return;
     auto* up = std::get_if<p2p::input::ChannelUp>(&input);
-    if (up != nullptr && network_->lets_in(up->key, up->outbound)) {
+    if (up != nullptr && network_->lets_in(now, up->key, up->outbound)) {
         up->statements = statements(up->exporter);
     }
     is_news_ = is_news_ || std::holds_alternative<p2p::input::ChannelDown>(input);

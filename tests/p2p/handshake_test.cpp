@@ -177,8 +177,8 @@ TEST_CASE("not_permitted: who is in no list") {
         const ChannelId channel = test.come({.number = 9});
         CHECK(test.went(channel, Reason::not_permitted));
         CHECK(test.heard(channel).size() == 1);  // It is not even greeted.
-        CHECK_FALSE(test.network->lets_in(key_of(9), false));
-        CHECK(test.network->lets_in(key_of(Stranger::kThem), false));
+        CHECK_FALSE(test.network->lets_in(test.now, key_of(9), false));
+        CHECK(test.network->lets_in(test.now, key_of(Stranger::kThem), false));
     }
     SECTION("strangers, however many, who take no place and two lines of the log") {
         const std::size_t lines = test.log.lines.size();

@@ -205,20 +205,11 @@ class Machine {
     [[nodiscard]] chain::TransactionPtr act(const std::string& actor,
                                             std::string_view name,
                                             base::Bytes data) const {
-        chain::Action action;
-        action.account = *chain::Name::from_string("eosio");
-        action.name = *chain::Name::from_string(name);
-        action.authorization = {
-            {*chain::Name::from_string(actor), *chain::Name::from_string("active")}};
-        action.data = std::move(data);
-        chain::SignedTransaction content;
-        const auto seconds = chain::TimePoint::from_timestamp(now_).microseconds / 1'000'000 + 60;
-        content.expiration = {static_cast<std::uint32_t>(seconds)};
-        content.ref_block_num = static_cast<std::uint16_t>(view_->finalized->header.height);
-        content.ref_block_prefix = chain::ref_block_prefix_of(view_->finalized->id);
-        content.actions = {action};
-        content.signatures = {key_.sign(content.signing_digest(genesis_.chain_id(), {}))};
-        return chain::make_transaction(content);
+        return act_on("eosio", actor, name, std::move(data));
+    }
+    // One of so many bytes, which does nothing.
+    [[nodiscard]] chain::TransactionPtr idle(const std::string& actor, std::size_t bytes) const {
+        return act_on(actor, actor, "x", base::Bytes(bytes));
     }
 
     [[nodiscard]] static bool has_account(const std::string& name, const chain::StateView& state) {
@@ -265,6 +256,26 @@ class Machine {
     bool shown_twice = false;  // Two blocks of one slot.
 
   private:
+    [[nodiscard]] chain::TransactionPtr act_on(const std::string& account,
+                                               const std::string& actor,
+                                               std::string_view name,
+                                               base::Bytes data) const {
+        chain::Action action;
+        action.account = *chain::Name::from_string(account);
+        action.name = *chain::Name::from_string(name);
+        action.authorization = {
+            {*chain::Name::from_string(actor), *chain::Name::from_string("active")}};
+        action.data = std::move(data);
+        chain::SignedTransaction content;
+        const auto seconds = chain::TimePoint::from_timestamp(now_).microseconds / 1'000'000 + 60;
+        content.expiration = {static_cast<std::uint32_t>(seconds)};
+        content.ref_block_num = static_cast<std::uint16_t>(view_->finalized->header.height);
+        content.ref_block_prefix = chain::ref_block_prefix_of(view_->finalized->id);
+        content.actions = {action};
+        content.signatures = {key_.sign(content.signing_digest(genesis_.chain_id(), {}))};
+        return chain::make_transaction(content);
+    }
+
     void perform(const node::Effects& effects) {
         for (const node::Effect& effect : effects) {
             perform(effect);

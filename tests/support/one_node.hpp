@@ -61,6 +61,10 @@ class OneNode {
     [[nodiscard]] chain::TransactionPtr act(std::string_view name, base::Bytes data) const {
         return machine_.act("eosio", name, std::move(data));
     }
+    // Of bank, of so many bytes, which does nothing.
+    [[nodiscard]] chain::TransactionPtr idle(std::size_t bytes) const {
+        return machine_.idle("bank", bytes);
+    }
     [[nodiscard]] bool has_account(const std::string& name, const chain::StateView& state) const {
         return Machine::has_account(name, state);
     }

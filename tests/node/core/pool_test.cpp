@@ -4,6 +4,7 @@
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
+#include "tests/support/one_node.hpp"
 
 // What was accepted may build on what was accepted before it: a lost block or a restart must not
 // change the order in which they run.
@@ -337,4 +338,29 @@ TEST_CASE("transactions that build on each other run in their order after a rest
     CHECK(cluster[0].dropped.empty());
     check_accounts(*cluster[0].view().final_state, "acct", letters + "ij");
     CHECK(rows_of_pool(cluster[0]) == 0);
+}
+
+TEST_CASE("nothing new overtakes what waits for room in a block", "[core][pool]") {
+    constexpr std::size_t kBytes = 400'000;  // A block has room for two.
+    support::OneNode node;
+    node.tick_at(1);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto ticket = node.submit(node.idle(kBytes + i));
+        REQUIRE(node.answers.at(ticket).outcome.has_value());
+    }
+    const auto third = node.submit(node.idle(kBytes + 2));
+    CHECK_FALSE(node.answers.contains(third));
+    const auto account = node.submit(node.new_account("shop"));
+    CHECK(node.answers.at(account).outcome.has_value());
+    // Nobody makes the block of slot 2, and that of slot 13 is begun with the third, which has no
+    // room, before the account.
+    node.tick_at(12, 300);
+    const auto again = node.submit(node.new_account("shop"));
+    CHECK_FALSE(node.answers.contains(again));
+    for (chain::Slot slot = 13; slot < 16; ++slot)
+        node.tick_at(slot);
+    CHECK(node.dropped.empty());
+    CHECK(node.answers.at(third).outcome.has_value());
+    CHECK_FALSE(node.answers.at(again).outcome.has_value());
+    CHECK(node.view().pool_transactions == 0);
 }
