@@ -12,7 +12,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::size_t kBootsMax = 1'024;
-constexpr base::Duration kTellEvery = seconds(10);  // Of who was turned away, each reason.
 // For the answer to a heartbeat; the later start waits for less than its greeting may take.
 constexpr base::Duration kAliveMax = seconds(2);
 
@@ -96,18 +95,15 @@ bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinne
 // The log is not theirs to fill.
 void Handshake::turn_away(const input::ChannelUp& up, const GoAway& away) {
     peers_.turn_away(up.channel, away);
-    TurnedAway& others = turned_away_[away.reason];
-    ++others.count;
-    if (peers_.now() < others.tell_at) return;
-    peers_.log().info("{} {}: go_away {}: {}{}",
-                      up.address,
-                      up.key.to_string(),
-                      to_string(away.reason),
-                      away.text,
-                      others.count == 1
-                          ? ""
-                          : fmt::format(" (as {} others since the last line)", others.count - 1));
-    others = {.tell_at = peers_.now() + kTellEvery, .count = 0};
+    const auto others = lines_.allow(peers_.now(), away.reason);
+    if (!others) return;
+    peers_.log().info(
+        "{} {}: go_away {}: {}{}",
+        up.address,
+        up.key.to_string(),
+        to_string(away.reason),
+        away.text,
+        *others == 0 ? "" : fmt::format(" (as {} others since the last line)", *others));
 }
 
 Access::Answer Handshake::ask_access(const PublicKey& key, bool outbound) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/line_limit.hpp"
 #include "p2p/access.hpp"
 #include "p2p/peers.hpp"
 #include "p2p/server.hpp"
@@ -51,12 +52,6 @@ class Handshake {
         bool is_twin = false;          // Another machine with it was seen alive meanwhile.
     };
     using Refusal = GoAway;  // What the peer is told.
-    // Since the line of the log before.
-    struct TurnedAway {
-        base::Timestamp tell_at{};
-        std::uint64_t count = 0;
-    };
-
     // Who has no place.
     void turn_away(const input::ChannelUp& up, const GoAway& away);
 
@@ -89,7 +84,7 @@ class Handshake {
     Access access_;
     bool is_joining_ = true;
     std::map<PublicKey, Boot> boots_;
-    std::map<Reason, TurnedAway> turned_away_;
+    base::LineLimit<Reason> lines_;  // About who was turned away.
 };
 
 // Where we stand, for a peer; with the ids of our reversible blocks if it lacks our head.
