@@ -1,13 +1,8 @@
 #include "p2p/budget.hpp"
 
-#include <algorithm>
-
 namespace p2p {
 
 namespace {
-
-// A bucket is full after this, whatever its rate; keeps the products small.
-constexpr base::Duration kFullAfter = std::chrono::seconds(10);
 
 using Rate = TokenBucket::Rate;
 
@@ -107,29 +102,6 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
 }
 
 }  // namespace
-
-void TokenBucket::fill(base::Timestamp now) {
-    const base::Duration elapsed = std::clamp(now - filled_at_, base::Duration(0), kFullAfter);
-    filled_at_ = now;
-    level_ = std::min(level_ + static_cast<std::uint64_t>(elapsed.count()) * rate_.per_second,
-                      rate_.burst * kScale);
-}
-
-bool TokenBucket::has(base::Timestamp now, std::uint64_t amount) {
-    fill(now);
-    return level_ >= amount * kScale;
-}
-
-bool TokenBucket::take(base::Timestamp now, std::uint64_t amount) {
-    if (!has(now, amount)) return false;
-    level_ -= amount * kScale;
-    return true;
-}
-
-void TokenBucket::spend(base::Timestamp now, std::uint64_t amount) {
-    fill(now);
-    level_ -= std::min(level_, amount * kScale);
-}
 
 Budget::Budget(std::uint32_t interval_milliseconds)
     : messages_(make_buckets(slots_of_second(interval_milliseconds))), bytes_(kAcceptedBytes) {}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "base/token_bucket.hpp"
 #include "p2p/messages.hpp"
 
 #include <array>
@@ -8,32 +9,7 @@
 
 namespace p2p {
 
-// Lets so many units a second pass on average, and `burst` at once. In integers.
-class TokenBucket {
-  public:
-    struct Rate {
-        std::uint64_t per_second = 1;
-        std::uint64_t burst = 1;
-    };
-
-    explicit TokenBucket(Rate rate) : rate_(rate), level_(rate.burst * kScale) {}
-
-    // Whether `amount` may pass now; takes it if so.
-    [[nodiscard]] bool take(base::Timestamp now, std::uint64_t amount);
-    // Whether it could be taken.
-    [[nodiscard]] bool has(base::Timestamp now, std::uint64_t amount);
-    // Takes what is there of `amount`, which has passed.
-    void spend(base::Timestamp now, std::uint64_t amount);
-
-  private:
-    static constexpr std::uint64_t kScale = 1'000'000'000;  // A unit, in nanoseconds of rate 1.
-
-    void fill(base::Timestamp now);
-
-    Rate rate_;
-    std::uint64_t level_;
-    base::Timestamp filled_at_{};
-};
+using base::TokenBucket;
 
 // The slots of a second, rounded up: by these is bounded what comes with slots.
 [[nodiscard]] constexpr std::uint64_t slots_of_second(std::uint32_t interval_milliseconds) {

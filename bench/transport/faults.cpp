@@ -114,6 +114,7 @@ class Reader final : public Node {
     static transport::tcp::Options bounded() {
         return {.listen = {"127.0.0.1:0"},
                 .handshakes_per_address_max = 64,
+                .callers = {.of_origin = {100, 100}, .of_strangers = {200, 100}},
                 .held_bytes_max = std::size_t{256} << 10};
     }
     void on_received(Received& received) override {

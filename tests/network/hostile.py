@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Four validators under load, and a registered node that means harm: tests/hostile acts as it. What
-the others wait for is measured before and during the attack, in one run.
+"""Four validators under load, and a registered node that means harm: tests/hostile acts as it. Before that, strangers
+(strangers.py). What the others wait for is measured before and during the attack, in one run.
 
 usage: hostile.py --build BUILD_DIR [--only NAME]
 """
@@ -9,9 +9,11 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import doctor
 from doctor import run
+from operating import get
 
 RATE = 40           # Transfers a second.
 SECONDS = 6         # Of each measurement.
@@ -19,6 +21,9 @@ KEYS = 4            # Nodes of one organisation: a key that is found out is bann
 NICENESS = (15, 5, 0)       # Of the attacker, round by round.
 WAIT_MAX = 2        # How many times longer transfers may wait to be final.
 LIAR = 'bord'       # Of the validators, who lies where one does.
+STRANGERS = 1000    # Connections a second.
+LET_IN_MAX = 2      # Seconds, while they come.
+LINES_MAX = 1000    # About connections, in a node's log.
 
 
 class Attacked(doctor.Network):
@@ -60,7 +65,7 @@ def attack(net, round_number, *words):
     before = net.wait_to_be_final()
     # As if on another machine: what it costs itself is not to be measured. A busy machine leaves nothing to who is
     # as nice as at first.
-    with subprocess.Popen(['nice', '-n', str(NICENESS[round_number]), os.path.join(net.bin, 'bor-hostile'), *words],
+    with subprocess.Popen(['nice', '-n', str(NICENESS[round_number]), *words],
                           stdout=subprocess.PIPE, text=True) as attacker:
         during = net.wait_to_be_final()
         while attacker.poll() is None:
@@ -94,7 +99,7 @@ def unsigned_blocks(net):
             words += ['--key', net.register(KEYS * round_number + number)]
         for each in targets(net):
             words += ['--target', each]
-        said, status, ratio = attack(net, round_number, *words)
+        said, status, ratio = attack(net, round_number, os.path.join(net.bin, 'bor-hostile'), *words)
         # Each key came to every validator, and was thrown out for what it sent.
         if status != 0 or said.count('bad_block') == 0 or \
                 ' over %d connections' % (KEYS * len(net.commands)) not in said:
@@ -111,7 +116,7 @@ def many_signatures(net):
             words += ['--key', net.register(KEYS * round_number + number, 'signer')]
         for each in targets(net):
             words += ['--target', each]
-        said, status, ratio = attack(net, round_number, *words)
+        said, status, ratio = attack(net, round_number, os.path.join(net.bin, 'bor-hostile'), *words)
         if status != 0 or ' over %d connections' % (KEYS * len(net.commands)) not in said or said.startswith('0 '):
             raise AssertionError('it was no attack')
         return ratio
@@ -130,7 +135,7 @@ def header_variants(net):
             words += ['--target', target]
 
     def measure(round_number):
-        said, status, ratio = attack(net, round_number, *words)
+        said, status, ratio = attack(net, round_number, os.path.join(net.bin, 'bor-hostile'), *words)
         if status != 0 or ' over %d connections' % len(honest) not in said or said.startswith('0 '):
             raise AssertionError('it was no attack')
         return ratio
@@ -142,8 +147,59 @@ def header_variants(net):
             raise AssertionError('%s closes a connection: %s' % (each['name'], blamed[0]))
 
 
+def seconds_until_in(net, name):
+    """From the start of this node until it has all others as peers."""
+    net.stop(name)
+    begun = time.monotonic()
+    net.start(name)
+    others = {each['name'] for each in net.validators()} - {name}
+
+    def missing():
+        try:
+            return others - {each['name'] for each in get(net, name, '/v1/bor/peers')['peers']
+                             if each['state'] == 'ready'}
+        except OSError:
+            return others   # It does not serve yet.
+    while missing():
+        if time.monotonic() > begun + 60:
+            raise AssertionError('%s has no channel to %s for 60 s' % (name, missing()))
+        time.sleep(0.05)
+    return time.monotonic() - begun
+
+
+def strangers(net):
+    """Keys that no registry knows, 1,000 connections a second at the peers' ports, beside 1,280 half-open ones."""
+    certificate, key = (os.path.join(net.dir, 'stranger.' + each) for each in ('crt', 'key'))
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+                    '-subj', '/CN=stranger', '-keyout', key, '-out', certificate], check=True, capture_output=True)
+    words = [os.path.join(os.path.dirname(os.path.abspath(__file__)), 'strangers.py'), certificate, key]
+    addresses = [each['p2p'] for each in net.validators()]
+    quiet = seconds_until_in(net, LIAR)
+
+    def measure(round_number):
+        said, status, ratio = attack(net, round_number, *words, str(SECONDS), str(STRANGERS), *addresses)
+        if status != 0 or int(said.split()[0]) < STRANGERS * 0.6:
+            raise AssertionError('it was no attack')
+        return ratio
+    check_waits(measure)
+    with subprocess.Popen(['nice', '-n', str(NICENESS[0]), *words, '20', str(STRANGERS), *addresses]) as flood:
+        try:
+            during = seconds_until_in(net, LIAR)
+        finally:
+            flood.kill()
+    print('  a validator that starts is in after %.1f s, %.1f s without strangers' % (during, quiet))
+    if during > quiet + LET_IN_MAX:
+        raise AssertionError('strangers keep a registered node out')
+    for each in net.validators():
+        with open(each['log'], encoding='utf-8') as f:
+            lines = sum('connection ' in line or 'peer connected' in line for line in f)
+        print('  %s: %d lines about connections' % (each['name'], lines))
+        if lines > LINES_MAX:
+            raise AssertionError('strangers fill the log of ' + each['name'])
+
+
 # The last stops a validator.
-SITUATIONS = [unsigned_blocks, many_signatures, header_variants]
+SITUATIONS = [strangers, unsigned_blocks, many_signatures, header_variants]
 
 
 if __name__ == '__main__':

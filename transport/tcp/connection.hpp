@@ -73,6 +73,7 @@ class Connection final : base::Pinned, private link::PathOwner, private link::Fa
         std::string address{};  // Of the peer.
         bool is_outbound = false;
         std::optional<PeerKey> expected{};
+        std::string origin{};  // origin_of() its address.
     };
 
     Connection(ConnectionOwner& owner, const TlsContext& tls, Socket socket, Identity identity);

@@ -2,6 +2,7 @@
 
 #include "transport/buffer_pool.hpp"
 #include "transport/link/send_queue.hpp"
+#include "transport/tcp/callers.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -15,7 +16,8 @@ struct Options {
     std::vector<std::string> listen{};  // "host:port"; port 0: any free one.
     std::size_t channels_max = 256;     // Up or being opened.
     std::size_t handshakes_max = 64;    // Not yet up, opened by peers.
-    std::size_t handshakes_per_address_max = 16;
+    std::size_t handshakes_per_address_max = 8;
+    Callers::Rates callers{};  // How often they begin.
     // Of a TCP connection: short, because a lost SYN comes again only after 1, 3 and 7 seconds.
     std::chrono::milliseconds dial_max{2'000};
     std::chrono::milliseconds handshake_max{5'000};    // From the TCP connection to being up.

@@ -1,5 +1,7 @@
 #include "transport/tcp/thread.hpp"
 
+#include "base/check.hpp"
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <netinet/in.h>
@@ -22,7 +24,7 @@ constexpr std::chrono::milliseconds kTick{50};
 constexpr std::chrono::seconds kPublishEvery{1};
 // Bytes that the kernel may hold unsent: what is urgent stands behind no more than these.
 constexpr int kUnsentBytesMax = 16 << 10;
-constexpr std::uint64_t kComplaintsMax = 10;
+constexpr std::chrono::seconds kUpForLong{5};
 
 std::string text_of(const tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();
@@ -76,7 +78,9 @@ Thread::Thread(Options options, const base::crypto::PrivateKey& node_key, Host& 
       scratch_(kScratchBytes),
       timer_(context_),
       resolver_(context_),
-      handshakes_(options_.handshakes_max, options_.handshakes_per_address_max) {}
+      handshakes_(options_.handshakes_max, options_.handshakes_per_address_max),
+      known_handshakes_(options_.handshakes_max, options_.handshakes_max),
+      callers_(options_.callers) {}
 
 // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
 Thread::~Thread() {
@@ -145,6 +149,10 @@ void Thread::begin_stop() {
     error_code ignored;
     for (const auto& acceptor : acceptors_)
         acceptor->close(ignored);
+    for (auto at = waiting_.begin(); at != waiting_.end(); at = waiting_.erase(at)) {
+        callers_.remove(at->first);
+        end_handshake(at->first);
+    }
     for (auto& [id, connection] : connections_)
         connection->close(CloseReason::local, "the node stops");
     end_turn();
@@ -212,6 +220,7 @@ void Thread::tick() {
     if (is_status_old_ || now - published_ >= kPublishEvery) publish_channels();
     for (Acceptor* acceptor : std::exchange(failed_acceptors_, {}))
         accept(*acceptor);
+    serve_callers();
     // A block may have come back between a failed try and the wish for one.
     resume_paused();
     if (is_stopping_ && now >= stop_deadline_) {
@@ -232,8 +241,20 @@ void Thread::publish_channels() {
     for (const auto& [id, connection] : connections_) {
         if (connection->is_open()) statuses->push_back(connection->status());
     }
+    note_known();
     const std::scoped_lock lock(status_mutex_);
     statuses_ = std::move(statuses);
+}
+
+void Thread::note_known() {
+    for (const auto& [id, since] : up_since_) {
+        if (is_up_for_long(id)) callers_.note_known(connections_.at(id)->identity().origin, now());
+    }
+}
+
+bool Thread::is_up_for_long(ChannelId id) const {
+    const auto since = up_since_.find(id);
+    return since != up_since_.end() && now() - since->second >= kUpForLong;
 }
 
 ChannelStatuses Thread::channels() const {
@@ -356,11 +377,16 @@ void Thread::dialed(const std::shared_ptr<Dialing>& dialing, const error_code& e
     }
     if (error) return fail_connect(connect.address, CloseReason::lost, error.message());
     if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
+    error_code ignored;
+    const tcp::endpoint remote = dialing->socket.remote_endpoint(ignored);
+    const std::string origin = origin_of(remote.address());
+    callers_.note_known(origin, now());
     adopt(std::move(dialing->socket),
           {.id = next_id(),
            .address = connect.address,
            .is_outbound = true,
-           .expected = connect.expected});
+           .expected = connect.expected,
+           .origin = origin});
 }
 
 void Thread::accept(Acceptor& acceptor) {
@@ -382,26 +408,41 @@ void Thread::take_socket(Connection::Socket socket) {
     error_code error;
     const tcp::endpoint remote = socket.remote_endpoint(error);
     if (error) return;
-    if (!has_room()) {
-        ++counters_.refused;
-        if (++complaints_ <= kComplaintsMax) {
-            log_.warn("connection refused address={} reason=all {} channels are in use",
-                      text_of(remote),
-                      options_.channels_max);
-        }
-        return;
-    }
-    const std::string origin = origin_of(remote.address());
-    make_room(origin);
     const ChannelId id = next_id();
-    handshakes_.add(id, origin);
-    adopt(std::move(socket), {.id = id, .address = text_of(remote)});
+    const std::string origin = origin_of(remote.address());
+    const Callers::Standing standing = callers_.arrive(id, origin, now());
+    if (standing == Callers::Standing::too_often) {
+        ++counters_.refused;
+        return complain(text_of(remote), "rate", "too many connections from " + origin);
+    }
+    if (!has_room()) {
+        callers_.remove(id);
+        ++counters_.refused;
+        return complain(text_of(remote),
+                        "full",
+                        "all " + std::to_string(options_.channels_max) + " channels are in use");
+    }
+    const bool is_known = standing == Callers::Standing::known;
+    Handshakes& handshakes = is_known ? known_handshakes_ : handshakes_;
+    make_room(handshakes, origin);
+    handshakes.add(id, origin);
+    waiting_.emplace(
+        id, Caller{std::move(socket), {.id = id, .address = text_of(remote), .origin = origin}});
+    serve_callers();
+}
+
+void Thread::serve_callers() {
+    while (const auto id = callers_.next(now())) {
+        auto caller = waiting_.extract(*id);
+        CHECK(!caller.empty());
+        adopt(std::move(caller.mapped().socket), std::move(caller.mapped().identity));
+    }
 }
 
 // For one more channel. Where there is none, the oldest that has but its goodbye to say ends now:
 // peers that come, are turned away and stay must not keep others out.
 bool Thread::has_room() {
-    if (connections_.size() + dialing_ < options_.channels_max) return true;
+    if (connections_.size() + waiting_.size() + dialing_ < options_.channels_max) return true;
     const auto closing = std::ranges::find_if(
         connections_, [](const auto& item) { return item.second->is_closing(); });
     if (closing == connections_.end()) return false;
@@ -409,11 +450,22 @@ bool Thread::has_room() {
     return true;
 }
 
-void Thread::make_room(const std::string& origin) {
-    const auto victim = handshakes_.make_room(origin);
+void Thread::make_room(const Handshakes& handshakes, const std::string& origin) {
+    const auto victim = handshakes.make_room(origin);
     if (!victim) return;
     ++counters_.refused;
-    connections_.at(victim->channel)->fail(CloseReason::limit, victim->text);
+    const auto caller = waiting_.extract(victim->channel);
+    if (caller.empty()) {
+        return connections_.at(victim->channel)->fail(CloseReason::limit, victim->text);
+    }
+    callers_.remove(victim->channel);
+    end_handshake(victim->channel);
+    complain(caller.mapped().identity.address, "unfinished", victim->text);
+}
+
+void Thread::end_handshake(ChannelId id) {
+    handshakes_.remove(id);
+    known_handshakes_.remove(id);
 }
 
 void Thread::adopt(Connection::Socket socket, Connection::Identity identity) {
@@ -432,15 +484,20 @@ Verdict Thread::admit(const PeerKey& peer, bool outbound) {
 }
 
 void Thread::on_open(Connection& connection) {
-    handshakes_.remove(connection.id());
     ++counters_.channels;
     is_status_old_ = true;
     const Connection::Identity& identity = connection.identity();
-    log_.info("peer connected channel={} key={} address={} outbound={}",
-              identity.id.value,
-              connection.peer().to_string(),
-              identity.address,
-              identity.is_outbound);
+    end_handshake(identity.id);
+    up_since_.emplace(identity.id, now());
+    const auto others = identity.is_outbound ? "" : others_of("connected");
+    if (others) {
+        log_.info("peer connected channel={} key={} address={} outbound={}{}",
+                  identity.id.value,
+                  connection.peer().to_string(),
+                  identity.address,
+                  identity.is_outbound,
+                  *others);
+    }
     events_.emplace_back(event::Up{.channel = identity.id,
                                    .peer = connection.peer(),
                                    .address = identity.address,
@@ -461,10 +518,11 @@ void Thread::on_kind(Connection& connection, Kind kind, const std::string& why) 
 
 void Thread::on_ended(Connection& connection, const CloseInfo& info) {
     const ChannelId id = connection.id();
-    handshakes_.remove(id);
+    end_handshake(id);
     ended_.push_back(id);
     is_status_old_ = true;
     complain(connection, info);
+    up_since_.erase(id);
     if (connection.was_open()) {
         --counters_.channels;
         events_.emplace_back(event::Down{id, info});
@@ -476,23 +534,30 @@ void Thread::on_ended(Connection& connection, const CloseInfo& info) {
     }
 }
 
-// Strangers must not fill the log.
+std::optional<std::string> Thread::others_of(const std::string& cause) {
+    const auto others = lines_.allow(now(), cause);
+    if (!others) return {};
+    return *others == 0 ? "" : " others=" + std::to_string(*others);
+}
+
+void Thread::complain(const std::string& address,
+                      const std::string& cause,
+                      const std::string& text) {
+    const auto others = others_of(cause);
+    if (others) log_.warn("connection refused address={} reason={}{}", address, text, *others);
+}
+
 void Thread::complain(const Connection& connection, const CloseInfo& info) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - complaints_since_ >= std::chrono::seconds(1)) {
-        if (complaints_ > kComplaintsMax) {
-            log_.warn("more connections ended skipped={}", complaints_ - kComplaintsMax);
-        }
-        complaints_ = 0;
-        complaints_since_ = now;
-    }
-    if (!connection.was_open() && ++complaints_ > kComplaintsMax) return;
-    log_.info("connection ended channel={} address={} reason={} by_peer={} text={}",
+    const bool is_ours = connection.identity().is_outbound || is_up_for_long(connection.id());
+    const auto others = is_ours ? "" : others_of(std::string(to_string(info.reason)));
+    if (!others) return;
+    log_.info("connection ended channel={} address={} reason={} by_peer={} text={}{}",
               connection.id().value,
               connection.identity().address,
               to_string(info.reason),
               info.by_peer,
-              info.text);
+              info.text,
+              *others);
 }
 
 void Thread::on_message(Connection& connection, Message message) {

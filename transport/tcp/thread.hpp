@@ -1,8 +1,10 @@
 #pragma once
 
 #include "base/crypto/keys.hpp"
+#include "base/line_limit.hpp"
 #include "base/log.hpp"
 #include "transport/io_thread.hpp"
+#include "transport/tcp/callers.hpp"
 #include "transport/tcp/connection.hpp"
 #include "transport/tcp/driver_loop.hpp"
 #include "transport/tcp/handshakes.hpp"
@@ -18,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -73,6 +76,11 @@ class Thread final : public IoThread, private ConnectionOwner {
     using Resolver = boost::asio::ip::tcp::resolver;
     // A connection of ours before it has a socket that is connected.
     struct Dialing;
+    // One of a peer before its handshake begins.
+    struct Caller {
+        Connection::Socket socket;
+        Connection::Identity identity;
+    };
 
     [[nodiscard]] const Options& options() const override { return options_; }
     [[nodiscard]] BufferPool& pool() override { return *pool_; }
@@ -98,7 +106,18 @@ class Thread final : public IoThread, private ConnectionOwner {
     void dial(const command::Connect& connect);
     void dialed(const std::shared_ptr<Dialing>& dialing, const boost::system::error_code& error);
     [[nodiscard]] bool has_room();
-    void make_room(const std::string& origin);
+    void make_room(const Handshakes& handshakes, const std::string& origin);
+    // Of this channel: it has finished or ended.
+    void end_handshake(ChannelId id);
+    // Begins the handshakes whose turn it is.
+    void serve_callers();
+    void note_known();
+    // Longer than who is turned away.
+    [[nodiscard]] bool is_up_for_long(ChannelId id) const;
+    // The end of a line that a peer can bring about: " others=N", those without one since the last
+    // of this cause. No value: no line now.
+    [[nodiscard]] std::optional<std::string> others_of(const std::string& cause);
+    void complain(const std::string& address, const std::string& cause, const std::string& text);
     [[nodiscard]] ChannelId next_id() { return last_id_ = last_id_.next(); }
     void adopt(Connection::Socket socket, Connection::Identity identity);
     void take_commands();
@@ -137,14 +156,17 @@ class Thread final : public IoThread, private ConnectionOwner {
     std::map<ChannelId, std::unique_ptr<Connection>> connections_;
     ChannelId last_id_{};
     std::size_t dialing_ = 0;
-    Handshakes handshakes_;
+    Handshakes handshakes_;        // Of strangers: they push out none of those
+    Handshakes known_handshakes_;  // of known origins, of which one may have many nodes.
+    Callers callers_;
+    std::map<ChannelId, Caller> waiting_;            // That callers_ has.
+    std::map<ChannelId, base::Timestamp> up_since_;  // Of connections_.
     std::vector<ChannelId> dirty_;
     std::vector<ChannelId> flushing_;  // Was dirty_.
     std::vector<ChannelId> paused_;
     std::vector<ChannelId> ended_;
     std::vector<Event> events_;
-    std::uint64_t complaints_ = 0;  // Lines about refused peers in this second.
-    std::chrono::steady_clock::time_point complaints_since_{};
+    base::LineLimit<std::string> lines_;  // About peers that connected to us.
 
     bool is_status_old_ = false;  // A channel has come, gone or changed its kind.
     std::chrono::steady_clock::time_point published_{};

@@ -218,20 +218,24 @@ TEST_CASE("a stream that is cut or changed at any byte ends that connection only
 
 TEST_CASE("nothing is taken before the prelude, and the prelude comes once") {
     Bystander node;
-    RawPeer early(node.server.address());
-    early.write_message(pattern(10));
-    CHECK(logs(node.server, "a message before the prelude"));
-    RawPeer twice(node.server.address());
-    twice.greet();
-    twice.greet();
-    CHECK(logs(node.server, "an offer that nobody asked for"));
-    RawPeer newer(node.server.address());
-    auto offers = link::encode(link::prelude::Offers{.attempt = 1, .offers = {}});
-    offers[4] = std::byte{2};
-    newer.write_frame(
-        {.kind = link::FrameKind::prelude, .length = static_cast<std::uint16_t>(offers.size())},
-        offers);
-    CHECK(logs(node.server, "prelude: the peer speaks version 2, we speak 1"));
+    RawPeer peer(node.server.address());
+    SECTION("a message first") {
+        peer.write_message(pattern(10));
+        CHECK(logs(node.server, "a message before the prelude"));
+    }
+    SECTION("twice") {
+        peer.greet();
+        peer.greet();
+        CHECK(logs(node.server, "an offer that nobody asked for"));
+    }
+    SECTION("of a newer version") {
+        auto offers = link::encode(link::prelude::Offers{.attempt = 1, .offers = {}});
+        offers[4] = std::byte{2};
+        peer.write_frame(
+            {.kind = link::FrameKind::prelude, .length = static_cast<std::uint16_t>(offers.size())},
+            offers);
+        CHECK(logs(node.server, "prelude: the peer speaks version 2, we speak 1"));
+    }
     node.check_unharmed();
 }
 

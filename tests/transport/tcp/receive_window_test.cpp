@@ -20,8 +20,8 @@ using transport::tcp::ReceiveWindow;
 namespace {
 
 // Both ends of a connection on loopback.
-struct Pair {
-    Pair() {
+struct Sockets {
+    Sockets() {
         const Descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -60,7 +60,7 @@ std::size_t read_most(int socket) {
     return static_cast<std::size_t>(waiting);
 }
 
-std::size_t most_waiting(const Pair& pair) {
+std::size_t most_waiting(const Sockets& pair) {
     std::size_t most = 0;
     for (int i = 0; i < 400; ++i) {
         write_all(pair.writer.get());
@@ -73,10 +73,10 @@ std::size_t most_waiting(const Pair& pair) {
 
 TEST_CASE("a window is no longer than its path asks for, however quick the reader is") {
     constexpr std::size_t kShort = 2 * ReceiveWindow::kMin;
-    const Pair untuned;
+    const Sockets untuned;
     REQUIRE(most_waiting(untuned) > kShort);  // What the kernel would do.
 
-    const Pair pair;
+    const Sockets pair;
     ReceiveWindow window;
     window.tune(pair.reader.get());
     CHECK(most_waiting(pair) <= kShort);
