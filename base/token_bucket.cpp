@@ -6,7 +6,7 @@ namespace base {
 
 namespace {
 
-// A bucket is full after this, whatever its rate; keeps the products small.
+// What was not used before that is lost; keeps the products small.
 constexpr Duration kFullAfter = std::chrono::seconds(10);
 
 }  // namespace

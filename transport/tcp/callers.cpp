@@ -4,20 +4,72 @@
 
 namespace transport::tcp {
 
-Callers::Standing Callers::arrive(ChannelId channel,
-                                  const std::string& origin,
-                                  base::Timestamp now) {
-    const auto known = known_.find(origin);
-    if (known != known_.end() && now - known->second.seen_at < kKnownFor) {
-        if (!known->second.bucket.take(now, 1)) return Standing::too_often;
-        first_.push_back(channel);
-        return Standing::known;
-    }
-    if (!bucket_of(origin).take(now, 1)) return Standing::too_often;
+// --- A line ---------------------------------------------------------------------------------
+
+std::optional<Handshakes::Victim> Callers::Line::put(ChannelId channel, const std::string& origin) {
+    auto gives_way = bounds_.make_room(origin);
+    if (gives_way) remove(gives_way->channel);
+    bounds_.add(channel, origin);
     std::deque<ChannelId>& waiting = waiting_[origin];
     if (waiting.empty()) turns_.push_back(origin);
     waiting.push_back(channel);
-    return Standing::stranger;
+    return gives_way;
+}
+
+std::optional<ChannelId> Callers::Line::take(base::Timestamp now) {
+    if (turns_.empty() || !rate_.take(now, 1)) return {};
+    const auto turn = waiting_.find(turns_.front());
+    turns_.pop_front();
+    const ChannelId channel = turn->second.front();
+    turn->second.pop_front();
+    if (turn->second.empty()) {
+        waiting_.erase(turn);
+    } else {
+        turns_.push_back(turn->first);
+    }
+    bounds_.remove(channel);
+    return channel;
+}
+
+void Callers::Line::remove(ChannelId channel) {
+    bounds_.remove(channel);
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+        std::erase(at->second, channel);
+        if (at->second.empty()) {
+            std::erase(turns_, at->first);
+            at = waiting_.erase(at);
+        } else {
+            ++at;
+        }
+    }
+}
+
+// --- Both -----------------------------------------------------------------------------------
+
+Callers::Arrival Callers::arrive(ChannelId channel,
+                                 const std::string& origin,
+                                 base::Timestamp now) {
+    Known* known = find_known(origin, now);
+    base::TokenBucket& bucket = known == nullptr ? bucket_of(origin) : known->bucket;
+    if (!bucket.take(now, 1)) return {.is_too_often = true};
+    return {.gives_way = (known == nullptr ? line_ : known_line_).put(channel, origin)};
+}
+
+std::optional<Callers::Turn> Callers::next(base::Timestamp now) {
+    if (const auto known = known_line_.take(now)) return Turn{*known, true};
+    if (const auto stranger = line_.take(now)) return Turn{*stranger, false};
+    return {};
+}
+
+void Callers::remove(ChannelId channel) {
+    known_line_.remove(channel);
+    line_.remove(channel);
+}
+
+Callers::Known* Callers::find_known(const std::string& origin, base::Timestamp now) {
+    const auto found = known_.find(origin);
+    if (found == known_.end() || now - found->second.seen_at >= kKnownFor) return nullptr;
+    return &found->second;
 }
 
 base::TokenBucket& Callers::bucket_of(const std::string& origin) {
@@ -28,38 +80,6 @@ base::TokenBucket& Callers::bucket_of(const std::string& origin) {
     }
     oldest_.push_back(origin);
     return others_.emplace(origin, base::TokenBucket(rates_.of_origin)).first->second;
-}
-
-std::optional<ChannelId> Callers::next(base::Timestamp now) {
-    if (!first_.empty()) {
-        const ChannelId channel = first_.front();
-        first_.pop_front();
-        return channel;
-    }
-    if (turns_.empty() || !strangers_.take(now, 1)) return {};
-    const auto turn = waiting_.find(turns_.front());
-    turns_.pop_front();
-    const ChannelId channel = turn->second.front();
-    turn->second.pop_front();
-    if (turn->second.empty()) {
-        waiting_.erase(turn);
-    } else {
-        turns_.push_back(turn->first);
-    }
-    return channel;
-}
-
-void Callers::remove(ChannelId channel) {
-    std::erase(first_, channel);
-    for (auto at = waiting_.begin(); at != waiting_.end();) {
-        std::erase(at->second, channel);
-        if (at->second.empty()) {
-            std::erase(turns_, at->first);
-            at = waiting_.erase(at);
-        } else {
-            ++at;
-        }
-    }
 }
 
 void Callers::note_known(const std::string& origin, base::Timestamp now) {

@@ -15,12 +15,14 @@ namespace transport::tcp {
 struct Options {
     std::vector<std::string> listen{};  // "host:port"; port 0: any free one.
     std::size_t channels_max = 256;     // Up or being opened.
-    std::size_t handshakes_max = 64;    // Not yet up, opened by peers.
-    std::size_t handshakes_per_address_max = 8;
-    Callers::Rates callers{};  // How often they begin.
+    // Not yet up, opened by peers: that have begun, and that wait for it (Callers), of strangers
+    // and of known origins each.
+    std::size_t handshakes_max = 64;
+    std::size_t handshakes_per_address_max = 8;  // Of strangers.
+    Callers::Rates callers{};                    // How often they begin.
     // Of a TCP connection: short, because a lost SYN comes again only after 1, 3 and 7 seconds.
     std::chrono::milliseconds dial_max{2'000};
-    std::chrono::milliseconds handshake_max{5'000};    // From the TCP connection to being up.
+    std::chrono::milliseconds handshake_max{5'000};    // From its begin to being up.
     std::chrono::milliseconds heartbeat_every{1'000};  // When nothing else is sent.
     std::chrono::milliseconds silence_max{5'000};      // Without a byte from the peer.
     std::chrono::milliseconds stall_max{30'000};       // Of bytes that the peer does not take.

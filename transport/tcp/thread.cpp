@@ -80,7 +80,7 @@ Thread::Thread(Options options, const base::crypto::PrivateKey& node_key, Host& 
       resolver_(context_),
       handshakes_(options_.handshakes_max, options_.handshakes_per_address_max),
       known_handshakes_(options_.handshakes_max, options_.handshakes_max),
-      callers_(options_.callers) {}
+      callers_(options_.callers, options_.handshakes_max, options_.handshakes_per_address_max) {}
 
 // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
 Thread::~Thread() {
@@ -149,10 +149,8 @@ void Thread::begin_stop() {
     error_code ignored;
     for (const auto& acceptor : acceptors_)
         acceptor->close(ignored);
-    for (auto at = waiting_.begin(); at != waiting_.end(); at = waiting_.erase(at)) {
+    for (auto at = waiting_.begin(); at != waiting_.end(); at = waiting_.erase(at))
         callers_.remove(at->first);
-        end_handshake(at->first);
-    }
     for (auto& [id, connection] : connections_)
         connection->close(CloseReason::local, "the node stops");
     end_turn();
@@ -248,7 +246,9 @@ void Thread::publish_channels() {
 
 void Thread::note_known() {
     for (const auto& [id, since] : up_since_) {
-        if (is_up_for_long(id)) callers_.note_known(connections_.at(id)->identity().origin, now());
+        const Connection& connection = *connections_.at(id);
+        if (!is_up_for_long(id) || connection.is_closing()) continue;
+        callers_.note_known(connection.identity().origin, now());
     }
 }
 
@@ -364,8 +364,14 @@ void Thread::dial(const command::Connect& connect) {
                                     dialed(dialing, error ? error : asio::error::timed_out);
                                     return end_turn();
                                 }
+                                note_dialed(found);
                                 asio::async_connect(dialing->socket, found, on_connected);
                             });
+}
+
+void Thread::note_dialed(const Resolver::results_type& found) {
+    for (const auto& each : found)
+        callers_.note_known(origin_of(each.endpoint().address()), now());
 }
 
 void Thread::dialed(const std::shared_ptr<Dialing>& dialing, const error_code& error) {
@@ -377,16 +383,15 @@ void Thread::dialed(const std::shared_ptr<Dialing>& dialing, const error_code& e
     }
     if (error) return fail_connect(connect.address, CloseReason::lost, error.message());
     if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
-    error_code ignored;
-    const tcp::endpoint remote = dialing->socket.remote_endpoint(ignored);
-    const std::string origin = origin_of(remote.address());
-    callers_.note_known(origin, now());
+    error_code gone;
+    const tcp::endpoint remote = dialing->socket.remote_endpoint(gone);
+    if (gone) return fail_connect(connect.address, CloseReason::lost, gone.message());
     adopt(std::move(dialing->socket),
           {.id = next_id(),
            .address = connect.address,
            .is_outbound = true,
            .expected = connect.expected,
-           .origin = origin});
+           .origin = origin_of(remote.address())});
 }
 
 void Thread::accept(Acceptor& acceptor) {
@@ -409,58 +414,56 @@ void Thread::take_socket(Connection::Socket socket) {
     const tcp::endpoint remote = socket.remote_endpoint(error);
     if (error) return;
     const ChannelId id = next_id();
-    const std::string origin = origin_of(remote.address());
-    const Callers::Standing standing = callers_.arrive(id, origin, now());
-    if (standing == Callers::Standing::too_often) {
+    Caller caller{std::move(socket), text_of(remote), origin_of(remote.address())};
+    const Callers::Arrival arrival = callers_.arrive(id, caller.origin, now());
+    if (arrival.is_too_often) {
         ++counters_.refused;
-        return complain(text_of(remote), "rate", "too many connections from " + origin);
+        return complain(caller.address, "rate", "too many connections from " + caller.origin);
     }
-    if (!has_room()) {
-        callers_.remove(id);
+    if (const auto& other = arrival.gives_way) {
         ++counters_.refused;
-        return complain(text_of(remote),
-                        "full",
-                        "all " + std::to_string(options_.channels_max) + " channels are in use");
+        complain(waiting_.at(other->channel).address, "unfinished", other->text);
+        waiting_.erase(other->channel);
     }
-    const bool is_known = standing == Callers::Standing::known;
-    Handshakes& handshakes = is_known ? known_handshakes_ : handshakes_;
-    make_room(handshakes, origin);
-    handshakes.add(id, origin);
-    waiting_.emplace(
-        id, Caller{std::move(socket), {.id = id, .address = text_of(remote), .origin = origin}});
+    waiting_.emplace(id, std::move(caller));
     serve_callers();
 }
 
 void Thread::serve_callers() {
-    while (const auto id = callers_.next(now())) {
-        auto caller = waiting_.extract(*id);
+    while (const auto turn = callers_.next(now())) {
+        auto caller = waiting_.extract(turn->channel);
         CHECK(!caller.empty());
-        adopt(std::move(caller.mapped().socket), std::move(caller.mapped().identity));
+        begin_handshake(std::move(caller.mapped()), turn->is_known);
     }
+}
+
+void Thread::begin_handshake(Caller caller, bool is_known) {
+    if (!has_room()) {
+        ++counters_.refused;
+        return complain(caller.address,
+                        "full",
+                        "all " + std::to_string(options_.channels_max) + " channels are in use");
+    }
+    Handshakes& handshakes = is_known ? known_handshakes_ : handshakes_;
+    if (const auto victim = handshakes.make_room(caller.origin)) {
+        ++counters_.refused;
+        connections_.at(victim->channel)->fail(CloseReason::limit, victim->text);
+    }
+    const ChannelId id = next_id();
+    handshakes.add(id, caller.origin);
+    adopt(std::move(caller.socket),
+          {.id = id, .address = std::move(caller.address), .origin = std::move(caller.origin)});
 }
 
 // For one more channel. Where there is none, the oldest that has but its goodbye to say ends now:
 // peers that come, are turned away and stay must not keep others out.
 bool Thread::has_room() {
-    if (connections_.size() + waiting_.size() + dialing_ < options_.channels_max) return true;
+    if (connections_.size() + dialing_ < options_.channels_max) return true;
     const auto closing = std::ranges::find_if(
         connections_, [](const auto& item) { return item.second->is_closing(); });
     if (closing == connections_.end()) return false;
     closing->second->fail(CloseReason::limit, "");  // For the reason that it was closed for.
     return true;
-}
-
-void Thread::make_room(const Handshakes& handshakes, const std::string& origin) {
-    const auto victim = handshakes.make_room(origin);
-    if (!victim) return;
-    ++counters_.refused;
-    const auto caller = waiting_.extract(victim->channel);
-    if (caller.empty()) {
-        return connections_.at(victim->channel)->fail(CloseReason::limit, victim->text);
-    }
-    callers_.remove(victim->channel);
-    end_handshake(victim->channel);
-    complain(caller.mapped().identity.address, "unfinished", victim->text);
 }
 
 void Thread::end_handshake(ChannelId id) {

@@ -79,7 +79,8 @@ class Thread final : public IoThread, private ConnectionOwner {
     // One of a peer before its handshake begins.
     struct Caller {
         Connection::Socket socket;
-        Connection::Identity identity;
+        std::string address;
+        std::string origin;
     };
 
     [[nodiscard]] const Options& options() const override { return options_; }
@@ -104,13 +105,14 @@ class Thread final : public IoThread, private ConnectionOwner {
     void accept(Acceptor& acceptor);
     void take_socket(Connection::Socket socket);
     void dial(const command::Connect& connect);
+    void note_dialed(const Resolver::results_type& found);
     void dialed(const std::shared_ptr<Dialing>& dialing, const boost::system::error_code& error);
     [[nodiscard]] bool has_room();
-    void make_room(const Handshakes& handshakes, const std::string& origin);
     // Of this channel: it has finished or ended.
     void end_handshake(ChannelId id);
     // Begins the handshakes whose turn it is.
     void serve_callers();
+    void begin_handshake(Caller caller, bool is_known);
     void note_known();
     // Longer than who is turned away.
     [[nodiscard]] bool is_up_for_long(ChannelId id) const;
@@ -156,10 +158,10 @@ class Thread final : public IoThread, private ConnectionOwner {
     std::map<ChannelId, std::unique_ptr<Connection>> connections_;
     ChannelId last_id_{};
     std::size_t dialing_ = 0;
-    Handshakes handshakes_;        // Of strangers: they push out none of those
+    Handshakes handshakes_;        // Begun, of strangers: they push out none of those
     Handshakes known_handshakes_;  // of known origins, of which one may have many nodes.
     Callers callers_;
-    std::map<ChannelId, Caller> waiting_;            // That callers_ has.
+    std::map<ChannelId, Caller> waiting_;            // That callers_ has, by ids of its own.
     std::map<ChannelId, base::Timestamp> up_since_;  // Of connections_.
     std::vector<ChannelId> dirty_;
     std::vector<ChannelId> flushing_;  // Was dirty_.
