@@ -41,7 +41,7 @@ std::optional<Handshakes::Victim> Handshakes::make_room(const std::string& origi
     const std::string bound =
         is_over_own ? std::to_string(most_of_origin_) + " of " + origin : std::to_string(most_);
     return Victim{oldest->first,
-                  "the handshake gives way to a newer one: over " + bound + " are unfinished"};
+                  "the connection gives way to a newer one: over " + bound + " are unfinished"};
 }
 
 void Handshakes::add(ChannelId channel, const std::string& origin) {

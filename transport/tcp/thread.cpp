@@ -458,7 +458,7 @@ void Thread::begin_handshake(Caller caller, bool is_known) {
 // For one more channel. Where there is none, the oldest that has but its goodbye to say ends now:
 // peers that come, are turned away and stay must not keep others out.
 bool Thread::has_room() {
-    if (connections_.size() + dialing_ < options_.channels_max) return true;
+    if (connections_.size() - ended_.size() + dialing_ < options_.channels_max) return true;
     const auto closing = std::ranges::find_if(
         connections_, [](const auto& item) { return item.second->is_closing(); });
     if (closing == connections_.end()) return false;
