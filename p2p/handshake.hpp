@@ -52,6 +52,7 @@ class Handshake {
         bool is_twin = false;          // Another machine with it was seen alive meanwhile.
     };
     using Refusal = GoAway;  // What the peer is told.
+
     // Who has no place.
     void turn_away(const input::ChannelUp& up, const GoAway& away);
 

@@ -149,8 +149,9 @@ void Thread::begin_stop() {
     error_code ignored;
     for (const auto& acceptor : acceptors_)
         acceptor->close(ignored);
-    for (auto at = waiting_.begin(); at != waiting_.end(); at = waiting_.erase(at))
-        callers_.remove(at->first);
+    for (const auto& [id, caller] : waiting_)
+        callers_.remove(id);
+    waiting_.clear();
     for (auto& [id, connection] : connections_)
         connection->close(CloseReason::local, "the node stops");
     end_turn();
@@ -247,7 +248,7 @@ void Thread::publish_channels() {
 void Thread::note_known() {
     for (const auto& [id, since] : up_since_) {
         const Connection& connection = *connections_.at(id);
-        if (!is_up_for_long(id) || connection.is_closing()) continue;
+        if (now() - since < kUpForLong || connection.is_closing()) continue;
         callers_.note_known(connection.identity().origin, now());
     }
 }

@@ -114,7 +114,7 @@ class Thread final : public IoThread, private ConnectionOwner {
     void serve_callers();
     void begin_handshake(Caller caller, bool is_known);
     void note_known();
-    // Longer than who is turned away.
+    // Longer than a stranger, which the core turns away, stays up.
     [[nodiscard]] bool is_up_for_long(ChannelId id) const;
     // The end of a line that a peer can bring about: " others=N", those without one since the last
     // of this cause. No value: no line now.
@@ -158,8 +158,9 @@ class Thread final : public IoThread, private ConnectionOwner {
     std::map<ChannelId, std::unique_ptr<Connection>> connections_;
     ChannelId last_id_{};
     std::size_t dialing_ = 0;
-    Handshakes handshakes_;        // Begun, of strangers: they push out none of those
-    Handshakes known_handshakes_;  // of known origins, of which one may have many nodes.
+    // Begun. Strangers push out none of a known origin, which may have many nodes.
+    Handshakes handshakes_;
+    Handshakes known_handshakes_;
     Callers callers_;
     std::map<ChannelId, Caller> waiting_;            // That callers_ has, by ids of its own.
     std::map<ChannelId, base::Timestamp> up_since_;  // Of connections_.
