@@ -1,6 +1,5 @@
 #include "node/broker_plugin.hpp"
 
-#include "base/crypto/wipe.hpp"
 #include "genesis/join_line.hpp"
 #include "node/bps/ledger/final_rows.hpp"
 #include "node/disk/secret_file.hpp"
@@ -16,19 +15,11 @@ using base::crypto::KeyType;
 using base::crypto::PrivateKey;
 using base::crypto::PublicKey;
 
-constexpr std::size_t kKeyFileBytesMax = 4'096;
-
 base::Result<PrivateKey> read_account_key(const std::filesystem::path& file) {
-    const auto invalid = [&](const std::string& reason) {
-        return base::fail(Errc::invalid, "bps-account-key = " + file.string() + ": " + reason);
-    };
-    auto bytes = read_secret_file(file.string(), kKeyFileBytesMax);
-    if (!bytes) return invalid(bytes.error().detail);
-    const std::string_view text = base::as_text(*bytes);
-    auto key = PrivateKey::from_string(text.substr(0, text.find_first_of(" \r\n")));
-    base::crypto::secure_wipe(*bytes);
-    if (!key) return invalid("holds no private key as text");
-    return key;
+    auto key = read_key_file(file.string());
+    if (key) return key;
+    return base::fail(Errc::invalid,
+                      "bps-account-key = " + file.string() + ": " + key.error().detail);
 }
 
 // Of both kinds of listeners the one that there is; who may come without login is told nothing of

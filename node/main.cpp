@@ -1,4 +1,5 @@
 // bor-node: one node of a BoR network.
+#include "base/crypto/secret.hpp"
 #include "node/machine/processor.hpp"
 #include "node/node.hpp"
 #include "node/service_manager.hpp"
@@ -59,11 +60,15 @@ void raise_file_limit() {
     (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Keys are in it: there is no core file, and no other process of this user can read it (spec 10).
-void keep_memory_private() {
+// Keys are in it: they have memory of their own, there is no core file, and no other process of
+// this user can read it (spec 10). False: keys may be swapped out.
+bool keep_memory_private() {
+    // For the keys of 20,000 sessions of TLS, as many as the broker takes (ListenerOptions).
+    constexpr std::size_t kSecretBytes = std::size_t{4} << 20;
     const rlimit none{0, 0};
     (void)::setrlimit(RLIMIT_CORE, &none);
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    return base::crypto::make_secret_area(kSecretBytes);
 }
 
 // Until a signal ends it. Nothing: the node goes on, opened anew with another state.
@@ -124,11 +129,15 @@ int run(const std::vector<std::string>& arguments) {
             {base::Errc::unavailable,
              "this processor lacks " + lacking + "; contracts need x86-64-v2 (SSE4.2 and POPCNT)"});
     }
-    keep_memory_private();
+    const bool is_locked = keep_memory_private();
     raise_file_limit();
     const node::Options& options = command->options;
     auto log = node::Logging::open({options.log_file, options.log_level, options.log_json});
     if (!log) return complain(log.error());
+    if (!is_locked) {
+        base::Log(**log, "main")
+            .warn("keys may be swapped out: raise the limit on locked memory (ulimit -l) to 8192");
+    }
     if (options.verify_chain) {
         auto verified = node::verify_chain(options, base::Log(**log, "verify"));
         if (!verified) return complain(verified.error());

@@ -1,6 +1,5 @@
 #include "node/peers.hpp"
 
-#include "base/crypto/wipe.hpp"
 #include "chain/execution/rows.hpp"
 #include "node/disk/file.hpp"
 #include "node/disk/secret_file.hpp"
@@ -22,23 +21,18 @@ using base::crypto::KeyType;
 using base::crypto::PrivateKey;
 using base::crypto::PublicKey;
 
-constexpr std::size_t kKeyFileBytesMax = 4'096;
 constexpr std::size_t kListsBytesMax = std::size_t{1} << 20U;
 
 base::Result<PrivateKey> read_node_key(const std::string& path) {
     const auto invalid = [&](const std::string& reason) {
         return base::fail(Errc::invalid, "p2p-node-key = " + path + ": " + reason);
     };
-    auto bytes = read_secret_file(path, kKeyFileBytesMax);
-    if (!bytes) return invalid(bytes.error().detail);
-    const std::string_view text = base::as_text(*bytes);
-    auto key = PrivateKey::from_string(text.substr(0, text.find_first_of(" \r\n")));
-    base::crypto::secure_wipe(*bytes);
-    if (!key) return invalid("holds no private key as text");
+    auto key = read_key_file(path);
+    if (!key) return invalid(key.error().detail);
     if (key->type() != KeyType::r1) {
         return invalid("is not an R1 key: TLS has no scheme for others");
     }
-    return *key;
+    return key;
 }
 
 base::Result<p2p::input::Dial> read_address(const std::string& text) {

@@ -1,7 +1,6 @@
 #include "node/signer.hpp"
 
 #include "base/crypto/typed_keys.hpp"
-#include "base/crypto/wipe.hpp"
 #include "node/disk/secret_file.hpp"
 #include "node/http/listener.hpp"
 
@@ -16,7 +15,6 @@ using base::Errc;
 using base::crypto::PublicKey;
 using base::crypto::Signature;
 
-constexpr std::size_t kKeyFileBytesMax = 4096;
 constexpr const char* kExpected = "expected PUB=KEY:file:PATH or PUB=WALLET:SOCKET";
 
 base::Error invalid(const std::string& provider, const std::string& reason) {
@@ -66,17 +64,10 @@ base::Result<std::unique_ptr<Signer>> open_provider(const PublicKey& key,
 }  // namespace
 
 base::Result<std::unique_ptr<Signer>> open_key_file(const PublicKey& key, const std::string& path) {
-    auto bytes = read_secret_file(path, kKeyFileBytesMax);
-    if (!bytes) {
-        return base::fail(Errc::invalid, "key file " + path + ": " + bytes.error().detail);
+    const auto secret = read_key_file(path);
+    if (!secret) {
+        return base::fail(Errc::invalid, "key file " + path + ": " + secret.error().detail);
     }
-    std::string_view text = base::as_text(*bytes);
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) {
-        text.remove_suffix(1);
-    }
-    auto secret = base::crypto::PrivateKey::from_string(text);
-    base::crypto::secure_wipe(*bytes);
-    if (!secret) return base::fail(Errc::invalid, "key file " + path + " holds no private key");
     if (secret->public_key() != key) {
         return base::fail(Errc::invalid,
                           "key file " + path + " is of " + secret->public_key().to_string() +

@@ -1,5 +1,7 @@
 #include "base/crypto/base58.hpp"
 
+#include "base/crypto/secret.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -25,8 +27,8 @@ constexpr std::array<std::int16_t, 256> make_values() {
 }
 constexpr std::array<std::int16_t, 256> kValues = make_values();
 
-// A big number of 32-bit limbs, least significant first.
-using Limbs = std::vector<std::uint32_t>;
+// A big number of 32-bit limbs, least significant first. It may be a private key.
+using Limbs = std::vector<std::uint32_t, SecretAllocator<std::uint32_t>>;
 
 Limbs limbs_of(ByteView bytes) {
     Limbs limbs((bytes.size() + 3) / 4);
@@ -74,7 +76,8 @@ std::string to_base58(ByteView bytes) {
     while (zeros < bytes.size() && bytes[zeros] == std::byte{0})
         ++zeros;
     Limbs limbs = limbs_of(bytes.subspan(zeros));
-    std::string text;  // Reversed until the end.
+    std::string text;  // Reversed until the end. What it grows out of would not be wiped.
+    text.reserve(bytes.size() * 7 / 5 + kDigits);
     while (!limbs.empty()) {
         std::uint32_t rest = divide(limbs, kChunk);
         for (std::size_t i = 0; i < kDigits && (rest != 0 || !limbs.empty()); ++i) {
@@ -113,7 +116,9 @@ Result<Bytes> from_base58(std::string_view text) {
     }
     if (factor != 1) multiply_add(limbs, factor, pending);
 
-    Bytes bytes(zeros);
+    Bytes bytes;
+    bytes.reserve(zeros + limbs.size() * sizeof(Limbs::value_type));
+    bytes.resize(zeros);
     bool leading = true;
     for (std::size_t i = limbs.size() * 4; i-- > 0;) {
         const auto value = static_cast<std::byte>(limbs[i / 4] >> (8 * (i % 4)) & 0xFFU);

@@ -4,15 +4,13 @@
 #include "base/crypto/curves.hpp"
 #include "base/crypto/wipe.hpp"
 
+#include <algorithm>
+
 namespace base::crypto {
 
 PrivateKey::PrivateKey(KeyType type, const std::array<std::byte, 32>& secret)
     : type_(type), secret_(secret) {
     CHECK(type == KeyType::k1 || type == KeyType::r1);
-}
-
-PrivateKey::~PrivateKey() {
-    secure_wipe(secret_);
 }
 
 Result<PrivateKey> PrivateKey::from_secret(KeyType type, ByteView secret) {
@@ -24,9 +22,10 @@ Result<PrivateKey> PrivateKey::from_secret(KeyType type, ByteView secret) {
                     "a private key has 32 bytes, found " + std::to_string(secret.size()));
     }
     PrivateKey key(type, {});
-    std::memcpy(key.secret_.data(), secret.data(), key.secret_.size());
-    const bool in_range =
-        type == KeyType::k1 ? k1::in_range(key.secret_) : r1::in_range(key.secret_);
+    std::ranges::copy(secret, key.secret_.bytes().begin());
+    const auto& scalar = key.secret_.bytes();
+    const bool in_range = type == KeyType::k1 ? k1::in_range(scalar) : r1::in_range(scalar);
+    wipe_stack();
     if (!in_range) {
         return fail(Errc::invalid, "the private key is zero or not below the order of its curve");
     }
@@ -47,15 +46,18 @@ PrivateKey PrivateKey::generate(KeyType type) {
 PublicKey PrivateKey::public_key() const {
     PublicKey key;
     key.type = type_;
-    key.point = type_ == KeyType::k1 ? k1::public_point(secret_) : r1::public_point(secret_);
+    const auto& scalar = secret_.bytes();
+    key.point = type_ == KeyType::k1 ? k1::public_point(scalar) : r1::public_point(scalar);
+    wipe_stack();
     return key;
 }
 
 Signature PrivateKey::sign(const Hash256& digest) const {
     Signature signature;
     signature.type = type_;
-    signature.compact =
-        type_ == KeyType::k1 ? k1::sign(secret_, digest) : r1::sign(secret_, digest);
+    const auto& scalar = secret_.bytes();
+    signature.compact = type_ == KeyType::k1 ? k1::sign(scalar, digest) : r1::sign(scalar, digest);
+    wipe_stack();
     return signature;
 }
 

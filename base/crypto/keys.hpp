@@ -2,6 +2,7 @@
 
 #include "base/bytes.hpp"
 #include "base/codec.hpp"
+#include "base/crypto/secret.hpp"
 #include "base/result.hpp"
 
 #include <array>
@@ -54,14 +55,11 @@ struct Signature {
     [[nodiscard]] static Result<Signature> from_string(std::string_view text);
 };
 
-// A private key. Wiped when destroyed. Not WebAuthn.
+// A private key, in memory for secrets where the program has made some (secret.hpp). Not WebAuthn.
 class PrivateKey {
   public:
     // The scalar must be in range; use from_secret() for one from outside.
     PrivateKey(KeyType type, const std::array<std::byte, 32>& secret);
-    ~PrivateKey();
-    PrivateKey(const PrivateKey&) = default;
-    PrivateKey& operator=(const PrivateKey&) = default;
 
     // invalid: WebAuthn, or a scalar that is zero or not below the curve's order.
     [[nodiscard]] static Result<PrivateKey> from_secret(KeyType type, ByteView secret);
@@ -72,7 +70,7 @@ class PrivateKey {
     [[nodiscard]] static Result<PrivateKey> from_string(std::string_view text);
 
     [[nodiscard]] KeyType type() const { return type_; }
-    [[nodiscard]] ByteView secret() const { return secret_; }
+    [[nodiscard]] ByteView secret() const { return secret_.bytes(); }
     [[nodiscard]] PublicKey public_key() const;
     // WIF for K1, "PVT_R1_..." for R1.
     [[nodiscard]] std::string to_string() const;
@@ -82,7 +80,7 @@ class PrivateKey {
 
   private:
     KeyType type_;
-    std::array<std::byte, 32> secret_;
+    Secret32 secret_;
 };
 
 // The public key whose owner made `signature` over `digest`. Pure; any thread; about 33 us

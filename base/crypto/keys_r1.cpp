@@ -35,9 +35,10 @@ const BIGNUM* order() {
     return EC_GROUP_get0_order(group());
 }
 
-// One call's working space.
+// One call's working space. OpenSSL clears it when it frees it. It is not in the area for secrets
+// (secret.hpp), which may be full and has one lock: keys are recovered here, too, by many threads.
 struct Work {
-    std::unique_ptr<BN_CTX, Free> context{BN_CTX_secure_new()};
+    std::unique_ptr<BN_CTX, Free> context{BN_CTX_new()};
 
     Work() { CHECK(context != nullptr); }
     [[nodiscard]] BN_CTX* get() const { return context.get(); }

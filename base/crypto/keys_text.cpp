@@ -27,11 +27,18 @@ std::string_view suite_name(KeyType type) {
     CHECK(false);
 }
 
+// `data` || `end`, made at once: what a list grows out of is not wiped.
+Bytes joined(ByteView data, ByteView end) {
+    Bytes all;
+    all.reserve(data.size() + end.size());
+    all.assign(data.begin(), data.end());
+    all.insert(all.end(), end.begin(), end.end());
+    return all;
+}
+
 // The first four bytes of ripemd160(data || suffix).
 Bytes checksum(ByteView data, std::string_view suffix) {
-    Bytes text = to_bytes(data);
-    const ByteView end = as_bytes(suffix);
-    text.insert(text.end(), end.begin(), end.end());
+    Bytes text = joined(data, as_bytes(suffix));
     const Hash160 hash = ripemd160(text);
     secure_wipe(text);
     return to_bytes(hash.view().first(kChecksum));
@@ -39,9 +46,7 @@ Bytes checksum(ByteView data, std::string_view suffix) {
 
 // base58(data || checksum).
 std::string checked_text(ByteView data, std::string_view suffix) {
-    Bytes all = to_bytes(data);
-    const Bytes check = checksum(data, suffix);
-    all.insert(all.end(), check.begin(), check.end());
+    Bytes all = joined(data, checksum(data, suffix));
     std::string text = to_base58(all);
     secure_wipe(all);
     return text;
@@ -255,7 +260,7 @@ Result<Signature> Signature::from_string(std::string_view text) {
 std::string PrivateKey::to_string() const {
     if (type_ != KeyType::k1) return to_new_string();
     std::array<std::byte, kWifBytes> all{kWifVersion};
-    std::copy(secret_.begin(), secret_.end(), all.begin() + 1);
+    std::ranges::copy(secret_.bytes(), all.begin() + 1);
     const Hash256 check = sha256(sha256(ByteView(all).first(kWifBytes - kChecksum)).view());
     std::copy_n(check.bytes.begin(), kChecksum, all.end() - kChecksum);
     std::string text = to_base58(all);
@@ -265,7 +270,7 @@ std::string PrivateKey::to_string() const {
 
 std::string PrivateKey::to_new_string() const {
     const std::string name(suite_name(type_));
-    return "PVT_" + name + "_" + checked_text(secret_, name);
+    return "PVT_" + name + "_" + checked_text(secret_.bytes(), name);
 }
 
 Result<PrivateKey> PrivateKey::from_string(std::string_view text) {

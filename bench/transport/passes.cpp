@@ -42,6 +42,8 @@ Count end() {
 extern "C" {
 void* __real_memcpy(void* to, const void* from, std::size_t size);
 void* __real_memmove(void* to, const void* from, std::size_t size);
+void* __real___memcpy_chk(void* to, const void* from, std::size_t size, std::size_t room);
+void* __real___memmove_chk(void* to, const void* from, std::size_t size, std::size_t room);
 int __real_EVP_CipherUpdate(
     EVP_CIPHER_CTX* context, unsigned char* out, int* count, const unsigned char* in, int size);
 
@@ -52,6 +54,15 @@ void* __wrap_memcpy(void* to, const void* from, std::size_t size) {
 void* __wrap_memmove(void* to, const void* from, std::size_t size) {
     passes::count(passes::copied, size);
     return __real_memmove(to, from, size);
+}
+// As _FORTIFY_SOURCE calls them; `room` is what `to` has.
+void* __wrap___memcpy_chk(void* to, const void* from, std::size_t size, std::size_t room) {
+    passes::count(passes::copied, size);
+    return __real___memcpy_chk(to, from, size, room);
+}
+void* __wrap___memmove_chk(void* to, const void* from, std::size_t size, std::size_t room) {
+    passes::count(passes::copied, size);
+    return __real___memmove_chk(to, from, size, room);
 }
 int __wrap_EVP_CipherUpdate(
     EVP_CIPHER_CTX* context, unsigned char* out, int* count, const unsigned char* in, int size) {

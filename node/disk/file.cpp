@@ -54,16 +54,20 @@ base::Result<void> File::write_at(std::uint64_t offset, base::ByteView bytes) {
 
 base::Result<base::Bytes> File::read_at(std::uint64_t offset, std::size_t size) const {
     base::Bytes bytes(size);
-    std::size_t done = 0;
-    while (done < size) {
-        const ::ssize_t got =
-            calls_->pread(descriptor_, bytes.data() + done, size - done, offset + done);
+    if (auto read = read_at(offset, std::span(bytes)); !read) return base::fail(read.error());
+    return bytes;
+}
+
+base::Result<void> File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+    while (!out.empty()) {
+        const ::ssize_t got = calls_->pread(descriptor_, out.data(), out.size(), offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return base::fail(failure("read failed"));
         if (got == 0) return base::fail(base::Errc::corrupt, "the file ends before its time");
-        done += static_cast<std::size_t>(got);
+        out = out.subspan(static_cast<std::size_t>(got));
+        offset += static_cast<std::uint64_t>(got);
     }
-    return bytes;
+    return {};
 }
 
 base::Result<std::uint64_t> File::size() const {

@@ -5,6 +5,7 @@
 #include "node/disk/file_calls.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,8 @@ class File {
     base::Result<void> write_at(std::uint64_t offset, base::ByteView bytes);
     // Exactly `size` bytes. corrupt: the file ends before.
     [[nodiscard]] base::Result<base::Bytes> read_at(std::uint64_t offset, std::size_t size) const;
+    // The same, into `out`.
+    [[nodiscard]] base::Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;
     [[nodiscard]] base::Result<std::uint64_t> size() const;
     // The bytes written and all that is needed to read them again are durable.
     base::Result<void> sync();

@@ -1,6 +1,5 @@
 #include "node/disk/secret_file.hpp"
 
-#include "base/crypto/wipe.hpp"
 #include "node/disk/file.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <span>
 #include <unistd.h>
 
 namespace node {
@@ -15,8 +15,9 @@ namespace node {
 namespace {
 
 using base::Errc;
+using base::crypto::SecretBytes;
 
-constexpr std::size_t kTokenFileBytesMax = 4096;
+constexpr std::size_t kWordFileBytesMax = 4096;  // A file of one word: a key, a token.
 constexpr std::size_t kTokenCharactersMin = 16;
 
 base::Result<void> check_mode(const std::string& path, const File& file) {
@@ -42,6 +43,14 @@ base::Result<void> check_mode(const std::string& path, const File& file) {
                                   is_own ? "0600" : "0640"));
 }
 
+std::string_view first_word(base::ByteView bytes) {
+    constexpr std::string_view kBlanks = " \t\r\n";
+    const std::string_view text = base::as_text(bytes);
+    const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
+    const std::size_t end = std::min(text.find_first_of(kBlanks, start), text.size());
+    return text.substr(start, end - start);
+}
+
 base::Result<File> open_secret(const std::string& path) {
     // Nobody may write to what turns out to be a pipe.
     auto file = File::open(path, O_RDONLY | O_NONBLOCK);
@@ -58,7 +67,7 @@ base::Result<void> check_secret_file(const std::string& path) {
     return {};
 }
 
-base::Result<base::Bytes> read_secret_file(const std::string& path, std::size_t bytes_max) {
+base::Result<SecretBytes> read_secret_file(const std::string& path, std::size_t bytes_max) {
     const auto file = open_secret(path);
     if (!file) return base::fail(file.error());
     const auto size = file->size();
@@ -68,20 +77,25 @@ base::Result<base::Bytes> read_secret_file(const std::string& path, std::size_t 
             Errc::malformed,
             fmt::format("{} has {} bytes, at most {} are expected", path, *size, bytes_max));
     }
-    return file->read_at(0, static_cast<std::size_t>(*size));
+    SecretBytes bytes(static_cast<std::size_t>(*size));
+    if (auto read = file->read_at(0, std::span(bytes)); !read) return base::fail(read.error());
+    return bytes;
+}
+
+base::Result<base::crypto::PrivateKey> read_key_file(const std::string& path) {
+    const auto bytes = read_secret_file(path, kWordFileBytesMax);
+    if (!bytes) return base::fail(bytes.error());
+    auto key = base::crypto::PrivateKey::from_string(first_word(*bytes));
+    if (!key) return base::fail(Errc::invalid, path + " holds no private key");
+    return key;
 }
 
 base::Result<std::string> read_token(std::string_view option, const std::string& path) {
-    auto bytes = read_secret_file(path, kTokenFileBytesMax);
+    const auto bytes = read_secret_file(path, kWordFileBytesMax);
     if (!bytes) {
         return base::fail(bytes.error().code, fmt::format("{}: {}", option, bytes.error().detail));
     }
-    constexpr std::string_view kBlanks = " \t\r\n";
-    const std::string_view text = base::as_text(*bytes);
-    const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
-    const std::size_t end = std::min(text.find_first_of(kBlanks, start), text.size());
-    std::string token(text.substr(start, end - start));
-    base::crypto::secure_wipe(*bytes);
+    std::string token(first_word(*bytes));
     if (token.size() >= kTokenCharactersMin) return token;
     return base::fail(Errc::invalid,
                       fmt::format("{}: the token in {} has {} characters, at least {} are needed; "

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "base/bytes.hpp"
+#include "base/crypto/keys.hpp"
+#include "base/crypto/secret.hpp"
 #include "base/result.hpp"
 
 #include <cstddef>
@@ -16,8 +17,12 @@ namespace node {
 [[nodiscard]] base::Result<void> check_secret_file(const std::string& path);
 
 // All of such a file, of at most `bytes_max` bytes. malformed: it is longer.
-[[nodiscard]] base::Result<base::Bytes> read_secret_file(const std::string& path,
-                                                         std::size_t bytes_max);
+[[nodiscard]] base::Result<base::crypto::SecretBytes> read_secret_file(const std::string& path,
+                                                                       std::size_t bytes_max);
+
+// The private key, as text, that is the first word of such a file. invalid: also where there is
+// none.
+[[nodiscard]] base::Result<base::crypto::PrivateKey> read_key_file(const std::string& path);
 
 // The first word of such a file, which an option names: what whoever asks has to show. invalid: it
 // is shorter than 16 characters, too.

@@ -22,6 +22,17 @@ if dpkg-deb -f "$package" Depends Recommends Suggests | grep -E '(^|[ ,|])(gcc|g
 fi
 others=$(dpkg-deb -c "$package" | grep -oE 'usr/bin/.+' | grep -vE '^usr/bin/bor-(node|cli|wallet|transport-probe|transport-bench)$' || true)
 [ -z "$others" ] || { echo "the package has other programs: $others" >&2; exit 1; }
+for program in bor-node bor-cli bor-wallet bor-transport-probe bor-transport-bench; do
+  # See CONTROL_FLOW_MARK in cmake/flags.cmake.
+  flags=$([ "$program" != bor-node ] || echo --nocfprotection)
+  hardening-check $flags "$build/bin/$program" > "$build/hardening" || { cat "$build/hardening" >&2; exit 1; }
+done
+dpkg-deb --fsys-tarfile "$package" | tar -xO ./usr/share/doc/bor/components.spdx.json > "$build/components.json"
+for name in $(dpkg-deb -f "$package" Depends | tr , '\n' | awk '$1 != "adduser" {print $1}') libboost1.81-dev nlohmann-json3-dev; do
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2> /dev/null)" = installed ] || continue   # Another's second name.
+  jq -e --arg name "$name" 'any(.packages[]; .name == $name and .versionInfo != "")' "$build/components.json" > /dev/null ||
+    { echo "the package's list of components lacks $name" >&2; exit 1; }
+done
 [ -f "$cache" ] || { mkdir -p "$(dirname "$cache")"; debootstrap --variant=minbase --make-tarball="$cache.new" bookworm "$root/strap" "${BOR_MIRROR:-http://deb.debian.org/debian}" > /dev/null && mv "$cache.new" "$cache"; }
 debootstrap --variant=minbase --unpack-tarball="$cache" bookworm "$root" "${BOR_MIRROR:-http://deb.debian.org/debian}" > /dev/null
 cp "$package" "$root/tmp/bor.deb"
@@ -55,4 +66,5 @@ python3 -c "$deny" chroot "$root" setpriv --reuid bor --regid bor --clear-groups
   bor push action alice issue "[\"alice\",\"10.0000 SYS\",\"\"]" -p alice > /dev/null
   [ "$(bor get currency balance alice alice)" = "10.0000 SYS" ]
   bor network down'
+tests/package/units.sh "$root"
 echo "the package installs and runs in a clean Debian: $(basename "$package"), $(stat -c %s "$package") bytes"

@@ -53,6 +53,10 @@ run_campaign() {
       build_preset release
       bench/patterns/measure.py --build build/release --validators --json build/patterns.json || outcome=FAILED
       ;;
+    reproducible)
+      amount="the package built twice, without a cache"
+      tests/package/twice.sh || outcome=FAILED
+      ;;
     pruning)
       amount="100,000 blocks of four validators under load, pruned to 1,000"
       build_preset release

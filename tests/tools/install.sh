@@ -7,7 +7,8 @@ BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache 
   libclang-rt-16-dev-wasm32 libc++-16-dev-wasm32 git ca-certificates"
 TEST_PACKAGES="wabt clang-tidy-16 clang-format-16 llvm-16 kcat python3-confluent-kafka python3-kafka nodejs npm
   openssl chromium curl jq iproute2 faketime procps file debootstrap util-linux qemu-system-x86 busybox-static
-  cpio xz-utils kmod ibverbs-providers ibverbs-utils strace nginx-light"
+  cpio xz-utils kmod ibverbs-providers ibverbs-utils strace nginx-light
+  devscripts gdb-minimal systemd-container"
 
 DEMO_PACKAGES="kcat nodejs npm"
 
@@ -22,6 +23,7 @@ install_packages() {
   for package in $wanted; do
     # A tool that is there from elsewhere (a newer nodejs, say) is as good as its package.
     case $package in nodejs) command -v node > /dev/null && continue ;;
+      gdb-minimal) command -v gdb > /dev/null && continue ;;
       npm | python3 | git | curl | jq) command -v "$package" > /dev/null && continue ;; esac
     dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2> /dev/null | grep -q '^ii' || missing+=("$package")
   done

@@ -1,6 +1,7 @@
 #include "transport/tcp/tls.hpp"
 
 #include "base/check.hpp"
+#include "base/crypto/secret.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -109,6 +110,7 @@ TlsSession::~TlsSession() = default;
 base::Result<bool> TlsSession::handshake() {
     ERR_clear_error();
     const int done = SSL_do_handshake(session_.get());
+    base::crypto::wipe_stack();  // Our key may have signed.
     if (done == 1) return true;
     const int error = SSL_get_error(session_.get(), done);
     if (error == SSL_ERROR_WANT_READ) return false;

@@ -98,3 +98,20 @@ TEST_CASE("a token is the first word of its file") {
     REQUIRE_FALSE(open.has_value());
     CHECK(open.error().detail.starts_with("option: "));
 }
+
+TEST_CASE("a private key is the first word of its file") {
+    const auto key = base::crypto::PrivateKey::generate(base::crypto::KeyType::r1);
+    const std::string text = key.to_string();
+    for (const std::string& written : {text, "\n " + text + "\r\n", text + " mine"}) {
+        const auto read = node::read_key_file(SecretFile(written).path());
+        REQUIRE(read.has_value());
+        CHECK(read->to_string() == text);
+    }
+    for (const std::string& written : {std::string(), std::string("\n"), text.substr(1)}) {
+        const auto refused = node::read_key_file(SecretFile(written).path());
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().detail.ends_with(" holds no private key"));
+        CHECK(refused.error().detail.find(text.substr(10)) == std::string::npos);
+    }
+    CHECK_FALSE(node::read_key_file(SecretFile(text, 0644).path()).has_value());
+}
