@@ -1,6 +1,9 @@
 #include "node/runtime.hpp"
 
 #include "node/core/range_proof.hpp"
+#include "p2p/access.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -198,8 +201,13 @@ std::shared_ptr<const p2p::Status> Runtime::peers() const {
     return peers_;
 }
 
-transport::Verdict Runtime::admit(const transport::PeerKey& /*peer*/, bool /*outbound*/) {
-    return {.is_allowed = true};
+// What the conversation would say to a caller without a place, said before it hears of the caller.
+transport::Verdict Runtime::admit(const transport::PeerKey& peer, bool outbound) {
+    const auto known = peers();
+    if (outbound || known == nullptr || known->door == nullptr) return {.is_allowed = true};
+    const auto away = known->door->refusal(peer);
+    if (!away) return {.is_allowed = true};
+    return {.text = fmt::format("{}: {}", p2p::to_string(away->reason), away->text)};
 }
 
 void Runtime::on_events(std::vector<transport::Event>& events) {

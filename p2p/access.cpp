@@ -48,4 +48,12 @@ Access::Answer Access::check(const PublicKey& key, bool may_be_unknown) const {
                         nodes_.size())};
 }
 
+std::optional<GoAway> Door::refusal(const PublicKey& key) const {
+    // Ourselves, or a twin of ours: its hello tells which.
+    if (key == own_) return {};
+    Access::Answer answer = access_.check(key, false);
+    if (!answer.refusal) return {};
+    return GoAway{*answer.refusal, std::move(answer.text)};
+}
+
 }  // namespace p2p

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace p2p {
@@ -38,6 +39,21 @@ class Access {
     std::set<PublicKey> former_;  // Listed once, and no more.
     std::set<PublicKey> allow_;
     std::set<PublicKey> deny_;
+};
+
+// What Access says of callers, for the threads of transports: a stranger's handshake ends there
+// (spec 10, "anybody at the p2p port"). The conversation asks Access again: this may be a moment
+// older. Immutable; any thread.
+class Door {
+  public:
+    Door(Access access, const PublicKey& own) : access_(std::move(access)), own_(own) {}
+
+    // What a caller who shows this key is told; nothing: it may come in.
+    [[nodiscard]] std::optional<GoAway> refusal(const PublicKey& key) const;
+
+  private:
+    Access access_;
+    PublicKey own_;
 };
 
 }  // namespace p2p

@@ -96,7 +96,8 @@ class Network::Impl {
     [[nodiscard]] Status status() const {
         SyncStatus sync = catch_up_.status();
         sync.snapshot = join_.status();
-        return {.peers = peers_.statuses(),
+        return {.door = door_,
+                .peers = peers_.statuses(),
                 .dials = dialer_.status(),
                 .sync = std::move(sync),
                 .go_aways_sent = peers_.go_aways_sent,
@@ -181,11 +182,13 @@ class Network::Impl {
     void on(const input::SnapshotLoaded& loaded) { join_.on(loaded); }
     void on(const input::RegistryChanged& changed) {
         handshake_.access().set_registry(changed.nodes);
+        renew_door();
         handshake_.check_again();
         dialer_.try_again();
     }
     void on(const input::ListsChanged& changed) {
         handshake_.access().set_lists(changed.allow, changed.deny);
+        renew_door();
         handshake_.check_again();
         dialer_.try_again();
     }
@@ -471,6 +474,9 @@ class Network::Impl {
             }
         }
     }
+    void renew_door() {
+        door_ = std::make_shared<const Door>(handshake_.access(), options_.node_key);
+    }
     void dial(Effects& out) {
         if (is_stopped_) return;
         dialer_.dial(
@@ -506,6 +512,7 @@ class Network::Impl {
     CatchUp catch_up_;
     SnapshotJoin join_;
     Dialer dialer_;
+    std::shared_ptr<const Door> door_;
     base::Timestamp next_tick_{};
     base::Timestamp wake_at_{};
     bool is_stopped_ = false;

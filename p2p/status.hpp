@@ -5,11 +5,14 @@
 #include "p2p/messages.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace p2p {
+
+class Door;  // access.hpp
 
 enum class PeerState : std::uint8_t {
     greeting,  // Its hello has not come, or is being checked.
@@ -88,6 +91,7 @@ struct SyncStatus {
 };
 
 struct Status {
+    std::shared_ptr<const Door> door{};  // Null before the registry, or the genesis list, is known.
     std::vector<PeerStatus> peers;
     std::vector<DialStatus> dials;
     SyncStatus sync;

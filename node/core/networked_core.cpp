@@ -72,7 +72,13 @@ void NetworkedCore::work_off(base::Timestamp now, Effects& out) {
             core_->step(now, *input, asked_);
             sort(asked_, out);
         } else {
-            network_->step(now, std::get<p2p::Input>(next), said_);
+            const auto& said = std::get<p2p::Input>(next);
+            // Who may come is said at once.
+            if (std::holds_alternative<p2p::input::RegistryChanged>(said) ||
+                std::holds_alternative<p2p::input::ListsChanged>(said)) {
+                published_at_ = {};
+            }
+            network_->step(now, said, said_);
             sort(said_, out);
         }
     }

@@ -151,13 +151,21 @@ class Server {
 class Caller {
   public:
     Caller(Server& server, const PrivateKey& key) : server_(server), io_({}, key) {
-        io_.post(command::Connect{server.address, server.node_keys[0].public_key()});
+        connect(server, io_);
         const auto up = io_.next<event::Up>();
         REQUIRE(up);
         channel = up->channel;
         binding = up->binding;
     }
     explicit Caller(Server& server) : Caller(server, server.next_key()) {}
+
+    // What the server tells who shows this key and gets no channel.
+    static std::string why_refused(Server& server, const PrivateKey& key) {
+        CallerIo io({}, key);
+        connect(server, io);
+        const auto failed = io.next<event::ConnectFailed>();
+        return failed ? failed->info.text : "it is not refused";
+    }
 
     void say_bytes(p2p::MessageType type, base::Bytes bytes) {
         const p2p::Carriage carriage = p2p::carriage_of(type);
@@ -222,6 +230,10 @@ class Caller {
     base::Hash256 binding;
 
   private:
+    static void connect(const Server& server, CallerIo& io) {
+        io.post(command::Connect{server.address, server.node_keys[0].public_key()});
+    }
+
     Server& server_;
     CallerIo io_;
     std::optional<p2p::GoAway> away_;

@@ -81,8 +81,13 @@ TEST_CASE("peers that are not of this chain, version or list are told so") {
         caller.check_gone(Reason::wrong_version, "speaks versions 2 to 3, we speak 1");
     }
     SECTION("not_permitted: a key that nobody registered") {
-        Caller caller(server, PrivateKey::generate(KeyType::r1));
-        caller.check_gone(Reason::not_permitted, "is not one of the 21 registered nodes");
+        const auto key = PrivateKey::generate(KeyType::r1);
+        const std::string said = "not_permitted: " + key.public_key().to_string() +
+                                 " is not one of the 21 registered nodes";
+        CHECK_THAT(Caller::why_refused(server, key), Catch::Contains(said));
+        CHECK(server.logs(said));
+        // It has had no channel, and nobody but the transport's thread has heard of it.
+        CHECK(server.log_text().find("go_away") == std::string::npos);
     }
     SECTION("revoked: within the block that says so") {
         Caller caller(server);
@@ -91,8 +96,7 @@ TEST_CASE("peers that are not of this chain, version or list are told so") {
         revoked.greet();
         caller.say(revoke(server, Server::node_name(2), hello.finalized.id));
         revoked.check_gone(Reason::revoked, "was removed from the registry");
-        Caller again(server, server.node_keys[2]);
-        again.check_gone(Reason::revoked, "was removed from the registry");
+        CHECK_THAT(Caller::why_refused(server, server.node_keys[2]), Catch::Contains("revoked: "));
     }
     check_goes_on(server);
 }
