@@ -3,7 +3,7 @@
 #
 #   ./test.sh                  everything (what .ci/run calls)
 #   ./test.sh --fast           one build, unit tests, guards and clients
-#   ./test.sh --campaign NAME  a long one: crash, engine, fuzz, mutants, patterns, pruning, rdma, reproducible, ring, sanitizers, sim or tidy; noted in tests/CAMPAIGNS.md
+#   ./test.sh --campaign NAME  a long one: crash, engine, fuzz, hostile, mutants, patterns, pruning, rdma, reproducible, ring, sanitizers, sim or tidy; noted in tests/CAMPAIGNS.md
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -15,7 +15,7 @@ campaign=
 case "${1:-}" in
   "") ;;
   --fast) mode=fast ;;
-  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, engine, fuzz, mutants, patterns, pruning, rdma, reproducible, ring, sanitizers, sim or tidy"} ;;
+  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, engine, fuzz, hostile, mutants, patterns, pruning, rdma, reproducible, ring, sanitizers, sim or tidy"} ;;
   *) echo "test.sh: unknown option '$1'; known are --fast and --campaign NAME" >&2; exit 2 ;;
 esac
 
@@ -36,6 +36,7 @@ if [ "$mode" = all ]; then
   part "clang-tidy" run_clang_tidy
   part "crash" run_crash_rounds 8
   part "network" run_network
+  part "hostile" run_hostile
   part "patterns" run_patterns
   part "rdma" run_rdma
   part "package" run_package

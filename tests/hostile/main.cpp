@@ -1,8 +1,10 @@
 // bor-hostile: what a registered node may do to validators that it means to hold up.
 #include "base/crypto/hash.hpp"
+#include "tests/hostile/guests.hpp"
 #include "tests/hostile/header_variants.hpp"
 #include "tests/hostile/many_signatures.hpp"
 #include "tests/hostile/plan.hpp"
+#include "tests/hostile/pushes.hpp"
 
 #include <fmt/format.h>
 
@@ -35,6 +37,11 @@ constexpr const char* kUsage =
     "   or: bor-hostile many-signatures GENESIS SECONDS [--key NODE_KEY_FILE]... "
     "[--target ADDRESS#KEY]...\n"
     "Transactions with 64 signatures of keys that may sign nothing, to all targets.\n"
+    "   or: bor-hostile come-and-go | claims GENESIS SECONDS [--key NODE_KEY_FILE]... "
+    "[--target ADDRESS#KEY]...\n"
+    "Comes to all targets and goes at once, again and again; or says that all heights are final.\n"
+    "   or: bor-hostile pushes GENESIS SECONDS --signing KEY_FILE --http HOST:PORT\n"
+    "Good transactions of eosio, 3,000 a second, each over a connection of its own.\n"
     "Ends after SECONDS, or later where an attack takes longer, and says what was sent.\n";
 constexpr std::size_t kTransactions = 2'000;
 constexpr std::size_t kVolley = 60;  // Blocks that a peer's budget lets through at once.
@@ -75,6 +82,8 @@ Plan read_plan(const std::vector<std::string>& words) {
             plan.keys.push_back(key_in(value));
         } else if (words[i] == "--signing") {
             plan.signing = key_in(value);
+        } else if (words[i] == "--http") {
+            plan.http = value;
         } else if (words[i] == "--target" && mark != std::string::npos) {
             plan.targets.push_back(
                 {value.substr(0, mark),
@@ -83,7 +92,8 @@ Plan read_plan(const std::vector<std::string>& words) {
             end(words[i] + " " + value);
         }
     }
-    if (plan.keys.empty() || plan.targets.empty()) end("a key and a target are needed");
+    if (plan.http.empty() && (plan.keys.empty() || plan.targets.empty()))
+        end("a key and a target are needed");
     return plan;
 }
 
@@ -177,6 +187,9 @@ void attack(const std::vector<std::string>& words) {
     const Plan plan = read_plan(words);
     if (words[0] == "unsigned-blocks") return flood_with_blocks(plan);
     if (words[0] == "many-signatures") return hostile::sign_in_vain(plan);
+    if (words[0] == "pushes" && plan.signing) return hostile::push_by_connections(plan);
+    if (words[0] == "come-and-go") return hostile::come_and_go(plan);
+    if (words[0] == "claims") return hostile::claim_heights(plan);
     if (words[0] != "header-variants") end("what is to be done?");
     if (!plan.signing) end("the validator's signing key is needed");
     hostile::vary_headers(plan);

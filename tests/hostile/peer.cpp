@@ -37,6 +37,10 @@ void Peer::say(transport::ChannelId channel, const p2p::Body& body) {
     post(command::Send{channel, carriage.lane, carriage.priority, p2p::pack_message(body)});
 }
 
+void Peer::hang_up(transport::ChannelId channel) {
+    post(command::Close{channel, "enough"});
+}
+
 void Peer::on_events(std::vector<transport::Event>& events) {
     const std::scoped_lock lock(mutex_);
     for (transport::Event& each : events)
@@ -61,7 +65,7 @@ void Peer::answer(transport::ChannelId channel, const p2p::Body& body) {
         ours.chain_id = chain_id_;
         ours.roles = p2p::kObserver;
         ours.agent = "hostile";
-        ours.finalized = ours.head = theirs->finalized;
+        ours.finalized = ours.head = claim_.value_or(theirs->finalized);
         say(channel, ours);
         say(channel, p2p::Notice{.finalized = ours.finalized, .head = ours.head});
     } else if (const auto* stamps = std::get_if<p2p::TimeStamps>(&body)) {

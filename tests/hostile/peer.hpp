@@ -42,6 +42,9 @@ class Peer : public transport::Host {
     // The next thing within this time; it answers hello and notice by itself.
     [[nodiscard]] std::optional<Heard> hear(std::chrono::milliseconds patience);
     void say(transport::ChannelId channel, const p2p::Body& body);
+    void hang_up(transport::ChannelId channel);
+    // From now on it says that it stands there, and has all blocks up to it.
+    void claim(const p2p::BlockPoint& point) { claim_ = point; }
     // As said by the targets: why they closed.
     [[nodiscard]] const std::vector<std::string>& closed() const { return closed_; }
 
@@ -58,6 +61,7 @@ class Peer : public transport::Host {
     chain::ChainId chain_id_;
     NoLog no_log_;
     std::vector<std::string> closed_;
+    std::optional<p2p::BlockPoint> claim_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<transport::Event> events_;  // The oldest first.

@@ -20,6 +20,7 @@ struct Plan {
     std::vector<base::crypto::PrivateKey> keys;         // Of nodes.
     std::optional<base::crypto::PrivateKey> signing{};  // Of a validator.
     std::vector<Target> targets;
+    std::string http{};  // host:port of a node's API.
 };
 
 }  // namespace hostile

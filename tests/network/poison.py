@@ -22,6 +22,7 @@ import urllib.error
 import urllib.request
 
 from doctor import Network, wait_for
+from finality import Finality
 
 LOOPER = 'looper'
 GAP_MAX = 1.0           # Seconds without a new final block.
@@ -124,34 +125,6 @@ class Poisoned(Network):
     def count_runs(self, name, transaction):
         with open(self.of(name)['log'], encoding='utf-8', errors='replace') as f:
             return sum(1 for line in f if ONCE in line and transaction in line)
-
-
-class Finality:
-    """The longest time without a new final block at any of the nodes, until stop()."""
-
-    def __init__(self, net):
-        self.net, self.is_over = net, False
-        self.height, self.gap, self.last = 0, 0.0, time.monotonic()
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def run(self):
-        while not self.is_over:
-            for name in self.net.names():
-                try:
-                    info = self.net.post(name, '/v1/chain/get_info', patience=2)
-                    height = info['last_irreversible_block_num']
-                except (OSError, ValueError, KeyError):
-                    continue        # It is down, or starting.
-                now = time.monotonic()
-                self.gap = max(self.gap, now - self.last)
-                if height > self.height:
-                    self.height, self.last = height, now
-            time.sleep(0.02)
-
-    def stop(self):
-        self.is_over = True
-        self.thread.join()
 
 
 def transaction_id(packed):

@@ -53,6 +53,11 @@ run_campaign() {
       build_preset release
       bench/patterns/measure.py --build build/release --validators --json build/patterns.json || outcome=FAILED
       ;;
+    hostile)
+      amount="each sender's attacks, and one hour of all of them by chance"
+      build_preset release
+      run_hostile --whole && run_hostile --at-once 3600 || outcome=FAILED
+      ;;
     reproducible)
       amount="the package built twice, without a cache"
       tests/package/twice.sh || outcome=FAILED

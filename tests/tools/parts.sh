@@ -69,7 +69,7 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 
 # The command line against a node; a full disk; four validators as processes: parted and healed in network
 # namespaces; what doctor says; who joins, enters, leaves and goes on with other keys; journals lost,
-# new disks, lists of who may connect, a recovery; a registered node that means harm; two chains by twins of
+# new disks, lists of who may connect, a recovery; two chains by twins of
 # two validators; shared memory and TCP in turns; old blocks from an archive; snapshots and a node that
 # begins with one, joined by a line from one to the next; whom a blank node believes; a node behind nginx and a
 # forwarder; brokers of Kafka's clients; contracts that loop, fail and recurse; contracts that others compiled.
@@ -77,24 +77,27 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 # compare times run alone. The former wait most of their time, in which the build for the fuzzers goes on.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
-  export -f network_test
+  export -f network_test alone
   build_aside fuzz light_tests fuzzers
   printf '%s\n' operating contracts pruning archive snapshot_join members snapshots doctor partition clocks fork transports \
     invite full_disk believed proxy broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
   stop_aside
-  network_test http_attacks
-  tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
   for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only
   done
 }
 
+# Each sender of SECURITY.md's table, and what others wait for meanwhile.
+run_hostile() { alone tests/hostile/run.py --build build/release "$@"; }
+
+# alone <command...>   with a loopback of its own, so that no port is taken by another.
+alone() { unshare --net bash -c 'ip link set lo up && exec "$@"' - "$@"; }
+
 # network_test <name>   what it says comes when it has ended, in one piece.
 network_test() {
   local log=build/network-$1.log start=$SECONDS status=0
-  unshare --net bash -c 'ip link set lo up && exec "$@"' - \
-    "tests/network/$1.py" --build build/release > "$log" 2>&1 || status=$?
+  alone "tests/network/$1.py" --build build/release > "$log" 2>&1 || status=$?
   flock build/network.lock cat "$log"
   echo "-- $1.py: $([ $status = 0 ] && echo passed || echo FAILED) after $((SECONDS - start)) s"
   return $status
