@@ -4,10 +4,17 @@
 Each may be in memory that is left out of core dumps (the flag `dd` of a mapping), and nowhere else: neither whole nor by
 halves, neither in binary nor as text. A core file as gdb's gcore makes it holds none. Needs gdb, and the right to
 read another process's memory that cannot be dumped (root); without them the test is skipped (exit status 77).
+
+usage: memory_test.py BOR_NODE BOR_CLI [--dump]
+
+--dump    the system dumps what it can (fs.suid_dumpable = 2), without a limit, and the validator is killed by a signal
+          that dumps: it leaves no core file, or one without keys. It changes settings of the whole system: only for
+          a machine of its own (tests/rdma/vm).
 """
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -72,6 +79,37 @@ def cli(directory, *words):
     return subprocess.run([sys.argv[2], '--dir', directory, *words], check=True, capture_output=True, text=True).stdout
 
 
+def core_of(pid, folder):
+    """Kills it by a signal that dumps, with no limit to its size. The core file, or nothing."""
+    subprocess.run(['prlimit', '--pid', str(pid), '--core=unlimited:unlimited'], check=True)
+    os.kill(pid, signal.SIGQUIT)
+    for _ in range(600):
+        try:
+            with open('/proc/%d/stat' % pid, encoding='ascii') as file:
+                if file.read().rsplit(')', 1)[1].split()[0] == 'Z':
+                    break
+        except FileNotFoundError:
+            break
+        time.sleep(0.1)
+    path = os.path.join(folder, 'core.%d' % pid)
+    if not os.path.exists(path):
+        return None
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def check_dumped(directory, pid, needles):
+    for name, value in (('fs/suid_dumpable', '2'), ('kernel/core_pattern', directory + '/core.%p')):
+        with open('/proc/sys/' + name, 'w', encoding='ascii') as file:
+            file.write(value)
+    with subprocess.Popen(['sleep', '1000']) as other:
+        assert core_of(other.pid, directory), 'this system dumps nobody: the test finds nothing'
+    core = core_of(pid, directory)
+    assert not os.path.exists('/proc/%d/exe' % pid), 'it goes on'
+    assert core is None or not [name for name, needle in needles if needle in core], 'the core file holds a private key'
+    print('killed by a signal that dumps: %s' % ('no core file' if core is None else 'a core file without keys'))
+
+
 def check(directory):
     cli(directory, 'network', 'up', '-n', '2', '--block-interval', '200')
     pid = int(re.search(r'"pid": *(\d+)', open(os.path.join(directory, 'network.json'), encoding='utf-8').read())[1])
@@ -79,6 +117,8 @@ def check(directory):
     for name in ('validator', 'node'):
         with open(os.path.join(directory, 'bora', name + '.key'), encoding='ascii') as file:
             needles += [(name, each) for each in needles_of(file.read().split()[0])]
+    if sys.argv[3:] == ['--dump']:
+        return check_dumped(directory, pid, needles)
     time.sleep(3)   # It makes blocks meanwhile.
     found, kept = found_in_memory(pid, needles)
     assert not found, 'private keys lie in memory that is dumped: %s' % found
@@ -92,7 +132,7 @@ def check(directory):
 
 
 def main():
-    if os.geteuid() != 0 or not shutil.which('gdb'):
+    if os.geteuid() != 0 or not shutil.which('gdb') and sys.argv[3:] != ['--dump']:
         return 77
     with tempfile.TemporaryDirectory() as directory:
         try:

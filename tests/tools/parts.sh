@@ -104,11 +104,13 @@ network_test() {
 }
 
 # A build without libibverbs; then RDMA on real verbs, in a machine of its own: paths and channels,
-# then validators.
+# then validators. In such a machine, too: what a killed validator leaves in a core file.
 run_rdma() {
   tests/rdma/without_library.sh build/no-rdma
   tests/rdma/run.sh build/release --durations yes
   tests/rdma/network.py --build build/release
+  tests/rdma/vm/run.sh --devices 0 --no-share --mem 3072M --timeout 300 -- \
+    tests/node/memory_test.py build/release/bin/bor-node build/release/bin/bor-cli --dump
 }
 
 # Channels, then whole nodes, through a PCI device's memory and doorbells, between two virtual
