@@ -17,8 +17,8 @@ std::vector<Named> named_by(const chain::Block& block) {
 }
 
 bool Assemblies::add(const chain::BlockId& id, Assembly assembly, std::vector<Gone>& gone) {
-    assembly.bytes = packed_bytes(assembly.block) +
-                     assembly.block.transactions.size() * sizeof(chain::TransactionReceipt);
+    constexpr std::size_t kMissing = 128;  // What a map takes of each, at most.
+    assembly.bytes = memory_of(assembly.block) + assembly.missing.size() * kMissing;
     if (!make_room(assembly.from, assembly.bytes, gone)) return false;
     shares_.add(assembly.from, assembly.bytes);
     entries_.emplace(id, std::move(assembly));
@@ -39,7 +39,7 @@ bool Assemblies::make_room(PeerSlot from, std::size_t bytes, std::vector<Gone>& 
 }
 
 bool Assemblies::fill(Assembly& assembly, std::size_t place, chain::PackedTransaction transaction) {
-    const std::size_t bytes = packed_bytes(transaction);
+    const std::size_t bytes = memory_of(transaction);
     if (!shares_.grow(assembly.from, bytes)) return false;
     assembly.block.transactions.at(place).transaction = std::move(transaction);
     assembly.bytes += bytes;

@@ -29,7 +29,8 @@ struct Assembly {
     std::size_t bytes = 0;  // The table's.
 };
 
-// Such blocks. Bounded in blocks and bytes (PeerShares); a block that gave way is asked for whole.
+// Such blocks. Bounded in blocks and bytes of memory (PeerShares); a block that gave way is asked
+// for whole.
 class Assemblies {
   public:
     static constexpr std::size_t kBlocksMax = 16;

@@ -9,7 +9,7 @@ namespace p2p {
 
 bool Orphans::add(PeerSlot from, const chain::BlockPtr& block, base::Timestamp until) {
     if (entries_.contains(block->id)) return true;
-    const std::size_t bytes = packed_bytes(*block);
+    const std::size_t bytes = memory_of(*block);
     if (!make_room(from, bytes)) return false;
     entries_.emplace(block->id, Orphan{from, block, until, bytes});
     children_.emplace(block->header.previous, block->id);

@@ -9,7 +9,7 @@
 
 namespace p2p {
 
-// Blocks that wait for their parent. Bounded in blocks and bytes (PeerShares).
+// Blocks that wait for their parent. Bounded in blocks and bytes of memory (PeerShares).
 class Orphans {
   public:
     static constexpr std::size_t kBlocksMax = 64;

@@ -4,6 +4,45 @@
 
 namespace p2p {
 
+namespace {
+// Of an allocation, with what the allocator adds.
+std::size_t heap(std::size_t bytes) {
+    constexpr std::size_t kAllocator = 32;
+    return bytes == 0 ? 0 : bytes + kAllocator;
+}
+
+// Lists grow by doubling, so what they have room for counts.
+template <class T>
+std::size_t heap_of(const std::vector<T>& list) {
+    return heap(list.capacity() * sizeof(T));
+}
+
+std::size_t heap_of(const std::vector<chain::Signature>& signatures) {
+    std::size_t bytes = heap(signatures.capacity() * sizeof(chain::Signature));
+    for (const chain::Signature& signature : signatures)
+        bytes += heap(signature.auth_data.size()) + heap(signature.client_json.size());
+    return bytes;
+}
+
+std::size_t heap_of(const std::optional<chain::Certificate>& certificate) {
+    if (!certificate) return 0;
+    std::size_t bytes = heap_of(certificate->bitmaps) + heap_of(certificate->signatures);
+    for (const base::Bytes& bitmap : certificate->bitmaps)
+        bytes += heap(bitmap.size());
+    return bytes;
+}
+
+std::size_t heap_of(const std::optional<chain::Schedule>& schedule) {
+    if (!schedule) return 0;
+    std::size_t bytes = heap_of(schedule->entries);
+    for (const chain::ScheduleEntry& entry : schedule->entries) {
+        bytes += heap(entry.signing_key.relying_party.size());
+        bytes += heap(entry.vote_key.relying_party.size());
+    }
+    return bytes;
+}
+}  // namespace
+
 std::size_t packed_bytes(const chain::PackedTransaction& transaction) {
     return transaction.net_bytes_unprunable() + transaction.net_bytes_prunable();
 }
@@ -16,6 +55,24 @@ std::size_t packed_bytes(const chain::Block& block) {
         bytes += kReceipt;
         if (const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction)) {
             bytes += packed_bytes(*packed);
+        }
+    }
+    return bytes;
+}
+
+std::size_t memory_of(const chain::PackedTransaction& transaction) {
+    return heap_of(transaction.signatures) + heap(transaction.packed_trx.size()) +
+           heap(transaction.packed_context_free_data.size());
+}
+
+std::size_t memory_of(const chain::Block& block) {
+    std::size_t bytes = heap(sizeof(block)) + heap_of(block.transactions);
+    bytes += heap(block.signature.auth_data.size()) + heap(block.signature.client_json.size());
+    bytes += heap_of(block.header.schedule_change);
+    bytes += heap_of(block.witness.justify) + heap_of(block.witness.finalized);
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        if (const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction)) {
+            bytes += memory_of(*packed);
         }
     }
     return bytes;

@@ -6,12 +6,17 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace p2p {
 
-// What a transaction takes, and a block, in a message with nothing left out or in memory; about.
+// What a transaction takes, and a block, in a message with nothing left out; about.
 [[nodiscard]] std::size_t packed_bytes(const chain::PackedTransaction& transaction);
 [[nodiscard]] std::size_t packed_bytes(const chain::Block& block);
+// What it takes in memory, which is several times as much where a block has many small parts: a
+// transaction without what its receipt holds of it, a block with all.
+[[nodiscard]] std::size_t memory_of(const chain::PackedTransaction& transaction);
+[[nodiscard]] std::size_t memory_of(const chain::Block& block);
 
 // What each peer takes of a table that is bounded in blocks and bytes. When there is no room, the
 // peer that takes most of it gives way, so that nobody keeps out the blocks of others.

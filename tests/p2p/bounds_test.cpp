@@ -1,6 +1,7 @@
 #include "p2p/assemblies.hpp"
 #include "p2p/budget.hpp"
 #include "p2p/network.hpp"
+#include "p2p/orphans.hpp"
 #include "p2p/seen.hpp"
 #include "p2p/sync.hpp"
 
@@ -467,6 +468,28 @@ TEST_CASE("who names a block has it", "[bounds]") {
     test.judge_blocks();
     CHECK(test.count_sent(test.honest, MessageType::blocks) == 0);
     CHECK(test.count_sent(test.honest, MessageType::header) == 0);
+}
+
+// Many small parts take several times as much in memory as in a message.
+TEST_CASE("blocks that wait take as much memory as is counted", "[bounds]") {
+    const auto many = [](chain::Slot slots) {
+        chain::Block block = *block_on(*block_on({}, 1), 1);
+        chain::PackedTransaction small;
+        small.signatures.resize(1);
+        block.transactions.resize(10'000);
+        for (chain::TransactionReceipt& receipt : block.transactions)
+            receipt.transaction = small;
+        block.header.slot += slots;
+        block.id = block.header.id();
+        return std::make_shared<const chain::Block>(std::move(block));
+    };
+    constexpr std::size_t kLeast = sizeof(chain::TransactionReceipt) + sizeof(chain::Signature);
+    Orphans orphans;
+    std::size_t kept = 0;
+    for (chain::Slot i = 0; i < Orphans::kBlocksMax; ++i)
+        kept += orphans.add(1, many(i), {}) ? 1U : 0U;
+    CHECK(kept > 0);
+    CHECK(kept * 10'000 * kLeast <= Orphans::kBytesMax);
 }
 
 // Nobody looks whose slot it is before all of it is there.

@@ -492,7 +492,7 @@ TEST_CASE("blocks that wait for a parent are bounded in number and bytes") {
         options.slots = i + 1;
         if (orphans.add(1, block_on(*parent, options), {})) ++kept;
     }
-    CHECK(kept == (bytes == 0 ? Orphans::kBlocksMax : 60));
+    CHECK(kept == (bytes == 0 ? Orphans::kBlocksMax : 63));
     CHECK(orphans.take_children(parent->id).size() == kept);
     CHECK(orphans.add(1, block_on(*parent), {}));
 }
