@@ -15,33 +15,40 @@ constexpr std::size_t kJudgingMax = 2 * chain::kProducersMax;  // Of one peer, w
 
 }  // namespace
 
+PeerSet& ClockGossip::holders_of(Said& said) const {
+    said.holders.remove(departures_.since(said.departures));
+    said.departures = departures_.count();
+    return said.holders;
+}
+
 void ClockGossip::push(const ClockStatement& statement) {
-    keep({.statement = statement});
+    keep({.statement = statement, .departures = departures_.count()});
 }
 
 void ClockGossip::on_clock(Peer& peer, const ClockStatement& statement, base::ByteView body) {
     const auto known = heard_.find(statement.key);
     if (known != heard_.end()) {
         Said& newest = known->second.newest;
-        if (newest.statement == statement) newest.holders.add(peer.slot);
+        if (newest.statement == statement) holders_of(newest).add(peer.slot);
         if (!statement.is_newer_than(newest.statement)) return answer_older(peer, newest);
     }
     const base::Hash256 id = base::crypto::sha256(body);
     if (const auto same = judging_.find(id); same != judging_.end()) {
-        return same->second.holders.add(peer.slot);
+        return holders_of(same->second).add(peer.slot);
     }
     if (!peer.begin_judging(Item::clock, kJudgingMax)) return;
     Said& said = judging_[id];
     said.statement = statement;
-    said.holders.add(peer.slot);
+    holders_of(said).add(peer.slot);
     peers_.emit(effect::ClockArrived{peer.channel, id, statement});
 }
 
 // Who was started anew and does not know what it said before begins at the first life again: what
 // it says is news to nobody until this has come to it, by way of others where it must.
 void ClockGossip::answer_older(Peer& peer, Said& newest) {
-    if (newest.holders.has(peer.slot)) return;
-    newest.holders.add(peer.slot);
+    PeerSet& holders = holders_of(newest);
+    if (holders.has(peer.slot)) return;
+    holders.add(peer.slot);
     peers_.send(peer, MessageType::clock, pack_message(newest.statement));
 }
 
@@ -79,9 +86,10 @@ void ClockGossip::pass_on(Heard& heard) {
     }
     heard.due.reset();
     const SharedBytes message = pack_message(heard.newest.statement);
+    PeerSet& holders = holders_of(heard.newest);
     peers_.for_each_ready([&](Peer& peer) {
-        if (!peer.wants_votes() || heard.newest.holders.has(peer.slot)) return;
-        heard.newest.holders.add(peer.slot);
+        if (!peer.wants_votes() || holders.has(peer.slot)) return;
+        holders.add(peer.slot);
         peers_.send(peer, MessageType::clock, message);
     });
 }
@@ -102,7 +110,7 @@ void ClockGossip::on_ready(Peer& peer) {
     const auto tell = [&](const PublicKey& key) {
         const auto known = heard_.find(key);
         if (known == heard_.end()) return;
-        known->second.newest.holders.add(peer.slot);
+        holders_of(known->second.newest).add(peer.slot);
         peers_.send(peer, MessageType::clock, pack_message(known->second.newest.statement));
     };
     for (const VoteKeyStatement& its_own : peer.hello.vote_keys)
@@ -110,13 +118,6 @@ void ClockGossip::on_ready(Peer& peer) {
     if (!peer.wants_votes()) return;
     for (const PublicKey& ours : peers_.options().vote_keys)
         tell(ours);
-}
-
-void ClockGossip::forget(PeerSlot slot) {
-    for (auto& [key, heard] : heard_)
-        heard.newest.holders.remove(slot);
-    for (auto& [id, said] : judging_)
-        said.holders.remove(slot);
 }
 
 }  // namespace p2p

@@ -27,12 +27,14 @@ class ClockGossip {
     // Passes on what has waited.
     void on_time();
     [[nodiscard]] std::optional<base::Timestamp> next_time() const { return next_due_; }
-    void forget(PeerSlot slot);
+    // Costs the same, however much is judged.
+    void forget(PeerSlot slot) { departures_.note(slot); }
 
   private:
     struct Said {
         ClockStatement statement;
         PeerSet holders{};
+        std::uint64_t departures = 0;  // How many are known here.
     };
     struct Heard {
         Said newest{};
@@ -41,13 +43,16 @@ class ClockGossip {
         std::optional<base::Timestamp> due{};     // It waits.
     };
 
+    // Without the marks of peers that are gone since it was looked at.
+    PeerSet& holders_of(Said& said) const;
     void answer_older(Peer& peer, Said& newest);
     void keep(Said said);
     void pass_on(Heard& heard);
 
     Peers& peers_;
     std::map<PublicKey, Heard> heard_;
-    std::map<base::Hash256, Said> judging_;    // With the ledger.
+    std::map<base::Hash256, Said> judging_;  // With the ledger.
+    Departures departures_;
     std::optional<base::Timestamp> next_due_;  // The first of those that wait.
 };
 

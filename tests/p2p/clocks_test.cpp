@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 // What the clocks of validators show goes to all who vote (spec 04, "Finality").
 
 namespace {
@@ -92,6 +94,23 @@ TEST_CASE("who comes is told what was heard of its own key") {
     world.join(0, 2);
     world.run(milliseconds(100));
     CHECK(world[2].clocks == std::vector{clock_of(2, 7, 3)});
+}
+
+TEST_CASE("who comes in the place of a peer that is gone is told what that one said") {
+    Stranger test;
+    const ChannelId gone = test.greet();
+    test.say(gone, clock_of(7, 1, 2));
+    const auto arrived = test.effects<effect::ClockArrived>();
+    REQUIRE(arrived.size() == 1);
+    test.step(input::Judged{Item::clock, arrived.front().id, gone, Verdict::good, ""});
+    test.step(input::ChannelDown{gone, "it went"});
+    const ChannelId next = test.greet();
+    test.say(next, clock_of(7, 1, 1));
+    const std::vector<Body> heard = test.heard(next);
+    CHECK(std::ranges::any_of(heard, [](const Body& body) {
+        const auto* said = std::get_if<ClockStatement>(&body);
+        return said != nullptr && *said == clock_of(7, 1, 2);
+    }));
 }
 
 TEST_CASE("who comes hears at once what our clock showed last") {
