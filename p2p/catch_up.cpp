@@ -20,7 +20,13 @@ constexpr base::Duration kProgressEvery = seconds(5);
 constexpr base::Duration kWarnEvery = seconds(10);
 // Without any peer for so long, keys of all of them may have changed.
 constexpr base::Duration kAloneFor = seconds(30);
-constexpr int kUnsure = 10;                 // Points.
+// Who is ahead for so long and gives nothing is not believed,
+constexpr base::Duration kClaimPatience = seconds(30);
+// and everybody is again, once our final block has not risen for so long.
+constexpr base::Duration kStandsStill = seconds(5);
+constexpr std::size_t kClaimsMax = 1'024;
+constexpr int kUnsure = 10;  // Points.
+constexpr int kGivesNothing = 10;
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
 
 // The lowest block that it stores.
@@ -55,7 +61,45 @@ SyncMode CatchUp::mode_towards(const Peer& peer) const {
     return SyncMode::normal;
 }
 
+bool CatchUp::is_believed(Peer& peer) {
+    const base::Timestamp now = peers_.now();
+    if (now >= risen_at_ + kStandsStill) claims_.clear();
+    if (peer.mode != SyncMode::last_irr_catch_up) {
+        end_claim(peer);
+        return true;
+    }
+    if (claims_.size() >= kClaimsMax && !claims_.contains(peer.key)) return true;
+    Claim& claim = claims_.try_emplace(peer.key, Claim{.since = now}).first->second;
+    claim.height = std::max(claim.height, peer.finalized.height);
+    if (claim.is_disbelieved) return false;
+    if (!claim.was_asked) claim.since = now;
+    if (now < claim.since + kClaimPatience) return true;
+    claim.is_disbelieved = true;
+    peers_.charge(peer,
+                  kGivesNothing,
+                  Reason::behind,
+                  fmt::format("names final block {}, and has given no block that we lack in {} s",
+                              claim.height,
+                              kClaimPatience / seconds(1)));
+    return false;
+}
+
+bool CatchUp::is_disbelieved(const Peer& peer) const {
+    const auto at = claims_.find(peer.key);
+    return at != claims_.end() && at->second.is_disbelieved;
+}
+
+// Who says less for a moment is not believed anew for it.
+void CatchUp::end_claim(const Peer& peer) {
+    const auto at = claims_.find(peer.key);
+    if (at != claims_.end() && at->second.height <= ledger_.head.height) claims_.erase(at);
+}
+
 void CatchUp::on_ledger() {
+    if (ledger_.finalized.height > risen_to_) {
+        risen_to_ = ledger_.finalized.height;
+        risen_at_ = peers_.now();
+    }
     gate_.on_ledger();
     sync_.on_final(peers_.now(), ledger_.finalized);
     evaluate();
@@ -73,6 +117,7 @@ void CatchUp::evaluate() {
     peers_.for_each_ready([&](Peer& peer) {
         ++ready_peers_;
         peer.mode = mode_towards(peer);
+        if (!is_believed(peer)) return;
         target_ = std::max(target_, peer.finalized.height);
         has_their_final &= peer.finalized.height <= ledger_.finalized.height;
         if (peer.mode == SyncMode::normal) {
@@ -118,6 +163,7 @@ std::size_t CatchUp::block_sources() {
     const chain::Height next = ledger_.finalized.height + 1;
     std::size_t count = 0;
     peers_.for_each_ready([&](const Peer& peer) {
+        if (is_disbelieved(peer)) return;
         if (earliest_of(peer) <= next && next <= peer.finalized.height) ++count;
     });
     return count;
@@ -202,6 +248,7 @@ void CatchUp::pump() {
     if (peers_.options().trusts_certified) sync_.trust(ledger_.schedule_version);
     std::vector<SyncManager::Source> sources;
     peers_.for_each_ready([&](Peer& peer) {
+        if (is_disbelieved(peer)) return;
         sources.push_back({.slot = peer.slot,
                            .first = earliest_of(peer),
                            .last = peer.finalized.height,
@@ -209,6 +256,9 @@ void CatchUp::pump() {
     });
     for (const SyncManager::Ask& ask : sync_.plan(peers_.now(), sources, target_)) {
         if (Peer* peer = peers_.at(ask.slot)) {
+            if (const auto at = claims_.find(peer->key); at != claims_.end()) {
+                at->second.was_asked = true;
+            }
             const std::uint8_t flags = ask.request.trusted ? kFlagCertified : std::uint8_t{0};
             peers_.send(*peer, ask.request, {.correlation = ask.correlation, .flags = flags});
         }
@@ -247,6 +297,9 @@ bool CatchUp::on_judged(const input::Judged& judged) {
     const bool is_taken = judged.verdict == Verdict::good || judged.verdict == Verdict::duplicate;
     if (!answered.is_other_copy && is_taken) blocks_.note_good(judged.id);
     if (!answered.is_other_copy && !is_taken) blocks_.take_back(judged.id);
+    if (!answered.is_other_copy && judged.verdict == Verdict::good) {
+        if (const Peer* giver = peers_.find(judged.channel)) claims_.erase(giver->key);
+    }
     if (!is_taken && answered.is_of_round) {
         // Who sent another copy answers to the gossip of blocks.
         refuse(judged, answered.is_other_copy ? nullptr : peers_.find(judged.channel));

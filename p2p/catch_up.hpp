@@ -7,6 +7,7 @@
 #include "p2p/sync.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -68,6 +69,13 @@ class CatchUp {
   private:
     [[nodiscard]] bool branch_has(const BlockPoint& point) const;
     [[nodiscard]] SyncMode mode_towards(const Peer& peer) const;
+    // Whether what a peer names as final counts. It does not once the peer was ahead of us for
+    // long, gave nothing, and our final block rose all the same: until we have a block as high, or
+    // our final block stands still. It is of its key, which may come again and again, and closes
+    // nobody who is only slow.
+    [[nodiscard]] bool is_believed(Peer& peer);
+    [[nodiscard]] bool is_disbelieved(const Peer& peer) const;
+    void end_claim(const Peer& peer);
     void evaluate();
     void note_joined(bool has_their_final);
     void fetch_final();
@@ -94,6 +102,16 @@ class CatchUp {
     std::optional<base::Timestamp> alone_since_;
     bool is_held_ = false;
     chain::Height target_ = 0;
+    chain::Height risen_to_ = 0;  // Our final block, and
+    base::Timestamp risen_at_{};  // since when.
+    // Of a key that names final blocks which we lack.
+    struct Claim {
+        base::Timestamp since{};   // Or since it gave one, or was asked first.
+        chain::Height height = 0;  // The highest.
+        bool was_asked = false;
+        bool is_disbelieved = false;
+    };
+    std::map<PublicKey, Claim> claims_;
 
     // Progress: what was there at the last sample, and rates since then.
     struct Sample {
