@@ -27,6 +27,7 @@ void Mender::set_wanted(const input::MendBlocks& wanted) {
 }
 
 bool Mender::is_asked(const Peer& peer, const Envelope& envelope) const {
+    if ((envelope.correlation & kMend) == 0) return false;
     return std::ranges::any_of(wanted_, [&](const auto& item) {
         return item.second.stage == Stage::asked && item.second.channel == peer.channel &&
                envelope.correlation == correlation_of(item.first);
@@ -71,12 +72,12 @@ bool Mender::on_judged(const input::Judged& judged) {
 void Mender::on_time() {
     std::size_t busy = 0;
     for (auto& [id, want] : wanted_) {
-        if (want.stage == Stage::asked && peers_.now() >= want.at + kAnswer) {
-            want.stage = Stage::idle;
-            if (Peer* peer = peers_.find(want.channel)) {
-                peers_.charge(*peer, kLate, Reason::behind, "answers sync requests too late");
-            }
+        Peer* asked = want.stage == Stage::asked ? peers_.find(want.channel) : nullptr;
+        if (asked != nullptr && peers_.now() >= want.at + kAnswer) {
+            peers_.charge(*asked, kLate, Reason::behind, "answers sync requests too late");
+            asked = nullptr;
         }
+        if (want.stage == Stage::asked && asked == nullptr) want.stage = Stage::idle;
         if (want.stage == Stage::idle && busy < kAtOnce) ask(id, want);
         if (want.stage != Stage::idle) ++busy;
     }
@@ -84,6 +85,8 @@ void Mender::on_time() {
 
 void Mender::ask(const chain::BlockId& id, Want& want) {
     const chain::Height height = chain::height_of(id);
+    want.tried.remove(departures_.since(want.departures));
+    want.departures = departures_.count();
     Peer* chosen = nullptr;
     peers_.for_each_ready([&](Peer& peer) {
         const bool has_it =
@@ -100,14 +103,6 @@ void Mender::ask(const chain::BlockId& id, Want& want) {
     want.at = peers_.now();
     peers_.send(
         *chosen, SyncRequest{.from = height, .to = height}, {.correlation = correlation_of(id)});
-}
-
-void Mender::forget(PeerSlot slot) {
-    for (auto& [id, want] : wanted_) {
-        want.tried.remove(slot);
-        const bool is_asked = want.stage == Stage::asked;
-        if (is_asked && peers_.find(want.channel) == nullptr) want.stage = Stage::idle;
-    }
 }
 
 }  // namespace p2p

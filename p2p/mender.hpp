@@ -23,12 +23,14 @@ class Mender {
     // False: it is not a copy that was handed over here.
     bool on_judged(const input::Judged& judged);
     void on_time();
-    void forget(PeerSlot slot);
+    // Costs the same, however many are wanted.
+    void forget(PeerSlot slot) { departures_.note(slot); }
 
   private:
     enum class Stage : std::uint8_t { idle, asked, judging };
     struct Want {
         PeerSet tried{};
+        std::uint64_t departures = 0;  // How many are known here.
         Stage stage = Stage::idle;
         ChannelId channel{};  // Who is asked, or whose copy is judged, be it gone.
         base::Timestamp at{};
@@ -37,6 +39,7 @@ class Mender {
 
     Peers& peers_;
     std::map<chain::BlockId, Want> wanted_;
+    Departures departures_;
 };
 
 }  // namespace p2p

@@ -240,3 +240,17 @@ TEST_CASE("a copy to mend is asked of others when its sender is gone while it is
     test.tick(seconds(1));
     CHECK(asked(next) != 0);
 }
+
+TEST_CASE("a copy to mend is asked of who comes in the place of the one that was asked",
+          "[p2p][blame]") {
+    Stranger test;
+    const ChannelId gone = test.greet();
+    test.step(input::MendBlocks{{test.ledger.finals.at(5)}});
+    test.step(input::ChannelDown{gone, "gone"});
+    const ChannelId next = test.greet();
+    test.tick(milliseconds(200));
+    std::size_t asked = 0;
+    for (const Body& body : test.heard(next))
+        asked += std::holds_alternative<SyncRequest>(body) ? 1U : 0U;
+    CHECK(asked == 1);
+}
