@@ -1,5 +1,6 @@
 #include "node/findings_watch.hpp"
 
+#include "node/free_memory.hpp"
 #include "node/worker_pool.hpp"
 
 #include <chrono>
@@ -11,6 +12,7 @@ namespace node {
 
 namespace {
 constexpr auto kEvery = std::chrono::seconds(1);
+constexpr int kLooksToTidy = 20;  // From one look at the free memory to the next.
 }  // namespace
 
 void FindingsLog::note(const std::vector<api::Finding>& findings) {
@@ -54,10 +56,11 @@ void FindingsWatch::run(const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any woken;
     std::unique_lock lock(mutex);
-    while (true) {
+    for (int looks = 1;; ++looks) {
         woken.wait_for(lock, stop, kEvery, [] { return false; });
         if (stop.stop_requested()) return;
         log_.note(diagnose_());
+        if (looks % kLooksToTidy == 0) give_back_free_memory();
     }
 }
 

@@ -35,7 +35,8 @@ class FindingsLog {
     std::map<Key, Entry> entries_;
 };
 
-// Looks once a second, in a thread of its own between start() and stop().
+// Looks once a second, in a thread of its own between start() and stop(); now and then it gives
+// free memory back.
 class FindingsWatch : base::Pinned {
   public:
     // On the watch's thread; nothing: not known at the moment.

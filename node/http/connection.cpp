@@ -175,8 +175,9 @@ class Connection : base::Pinned {
             if (!has_begun) break;
             place_.set_busy();
             Charge charge(service_.bytes_in_flight);
+            HeldRequest held(place_);
             Parser parser;
-            const beast::error_code error = co_await read(parser);
+            const beast::error_code error = co_await read(parser, held);
             if (error) {
                 if (std::optional<Response> answer = refusal_of(error, service_.options)) {
                     co_await refuse(*answer);
@@ -186,10 +187,11 @@ class Connection : base::Pinned {
             const Charge one(service_.requests_in_flight, 1);
             BeastRequest request = parser.release();
             if (beast::websocket::is_upgrade(request)) {
+                held.give_back();
                 co_await upgrade(request);
                 co_return;
             }
-            const bool goes_on = co_await answer(request, charge);
+            const bool goes_on = co_await answer(request, charge, held);
             if (!goes_on) break;
         }
         co_await close();
@@ -212,11 +214,11 @@ class Connection : base::Pinned {
 
     // A whole request within the time for one. The deadline is for all of it, so that a client
     // that sends a byte now and then does not hold the connection.
-    asio::awaitable<beast::error_code> read(Parser& parser) {
+    asio::awaitable<beast::error_code> read(Parser& parser, HeldRequest& held) {
         parser.header_limit(service_.options.header_bytes_max);
         parser.body_limit(service_.options.body_bytes_max);
         stream_.expires_after(service_.options.header_timeout);
-        beast::error_code error = co_await parse(parser, false);
+        beast::error_code error = co_await parse(parser, held, false);
         if (!error && has_odd_coding(parser.get())) {
             error = bhttp::error::bad_transfer_encoding;
         }
@@ -226,17 +228,21 @@ class Connection : base::Pinned {
             if (error) co_return error;
         }
         stream_.expires_after(service_.options.body_timeout);
-        error = co_await parse(parser, true);
+        error = co_await parse(parser, held, true);
         co_return error;
     }
 
     // Parses and receives until the header, or else the whole request, is there.
-    asio::awaitable<beast::error_code> parse(Parser& parser, bool whole) {
+    asio::awaitable<beast::error_code> parse(Parser& parser, HeldRequest& held, bool whole) {
         parser.eager(whole);
         while (!(whole ? parser.is_done() : parser.is_header_done())) {
             beast::error_code error = bhttp::error::need_more;
             if (buffer_.size() != 0) buffer_.consume(parser.put(buffer_.data(), error));
-            if (error == bhttp::error::need_more) error = co_await receive();
+            if (error == bhttp::error::need_more) {
+                const std::size_t before = buffer_.size();
+                error = co_await receive();
+                held.add(buffer_.size() - before);
+            }
             if (error) co_return error;
         }
         co_return beast::error_code{};
@@ -276,7 +282,7 @@ class Connection : base::Pinned {
     }
 
     // False: the connection ends.
-    asio::awaitable<bool> answer(BeastRequest& request, Charge& charge) {
+    asio::awaitable<bool> answer(BeastRequest& request, Charge& charge, HeldRequest& held) {
         ++service_.requests;
         const bool keep_alive = request.keep_alive() && !service_.stopping;
         const bool is_head = request.method() == bhttp::verb::head;
@@ -296,6 +302,7 @@ class Connection : base::Pinned {
         } else {
             response = co_await respond(request);
         }
+        held.give_back();
         charge.add(response.body.size());
         BeastResponse out = to_beast(std::move(response), version);
         out.keep_alive(keep_alive);
@@ -397,15 +404,15 @@ class Connection : base::Pinned {
             bhttp::fields::writer(out, out.version(), out.result_int()).get());
         std::string_view body = is_head ? std::string_view() : std::string_view(out.body());
         std::string_view rest_of_head = head;
-        place_.add_unread(body.size());
+        place_.add_held(body.size());
         while (true) {
             const std::string_view part = body.substr(0, kWrittenAtOnce);
             const beast::error_code error = co_await send(rest_of_head, part);
             if (error) {
-                place_.take_unread(body.size());
+                place_.take_held(body.size());
                 co_return false;
             }
-            place_.take_unread(part.size());
+            place_.take_held(part.size());
             body.remove_prefix(part.size());
             rest_of_head = {};
             if (body.empty()) co_return true;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace node::http {
 
@@ -36,8 +37,8 @@ class Place : base::Pinned {
     void set_busy();
     // How the connection is ended from now on.
     void set_close(std::function<void()> close) { handle_->close = std::move(close); }
-    void add_unread(std::size_t bytes) { places_.add_unread(id_, bytes); }
-    void take_unread(std::size_t bytes) { places_.take_unread(id_, bytes); }
+    void add_held(std::size_t bytes) { places_.add_held(id_, bytes); }
+    void take_held(std::size_t bytes) { places_.take_held(id_, bytes); }
 
   private:
     struct Handle {
@@ -48,6 +49,22 @@ class Place : base::Pinned {
     Places& places_;
     Places::Id id_;
     std::shared_ptr<Handle> handle_;
+};
+
+// The bytes of one request, held for its connection until they are given back.
+class HeldRequest : base::Pinned {
+  public:
+    explicit HeldRequest(Place& place) : place_(place) {}
+    ~HeldRequest() { give_back(); }
+    void give_back() { place_.take_held(std::exchange(bytes_, 0)); }
+    void add(std::size_t bytes) {
+        bytes_ += bytes;
+        place_.add_held(bytes);
+    }
+
+  private:
+    Place& place_;
+    std::size_t bytes_ = 0;
 };
 
 // Serves one connection until it ends; the arguments outlive that. The stream's executor is a

@@ -12,7 +12,7 @@ ConnectionTable::Id ConnectionTable::add(const std::string& origin) {
     const auto of = origins_.try_emplace(origin).first;
     ++of->second.count;
     connections_.emplace(
-        ++next_, Connection{.origin = of, .idle_since = std::nullopt, .unread = 0, .took_at = {}});
+        ++next_, Connection{.origin = of, .idle_since = std::nullopt, .held = 0, .took_at = {}});
     return next_;
 }
 
@@ -33,7 +33,7 @@ void ConnectionTable::set_idle(Id id, Time now) {
 void ConnectionTable::remove(Id id) {
     set_busy(id);
     const auto found = connections_.find(id);
-    take_unread(id, found->second.unread, {});
+    take_held(id, found->second.held, {});
     const auto of = found->second.origin;
     if (--of->second.count == 0) origins_.erase(of);
     connections_.erase(found);
@@ -49,28 +49,28 @@ std::optional<ConnectionTable::Id> ConnectionTable::find_to_close() const {
     return most->idle.begin()->second;
 }
 
-void ConnectionTable::add_unread(Id id, std::size_t bytes, Time now) {
+void ConnectionTable::add_held(Id id, std::size_t bytes, Time now) {
     if (bytes == 0) return;
     Connection& connection = connections_.at(id);
     Origin& origin = connection.origin->second;
-    if (connection.unread == 0) {
+    if (connection.held == 0) {
         connection.took_at = now;
         origin.readers.emplace(now, id);
     }
-    connection.unread += bytes;
-    origin.unread += bytes;
-    unread_ += bytes;
+    connection.held += bytes;
+    origin.held += bytes;
+    held_ += bytes;
 }
 
-void ConnectionTable::take_unread(Id id, std::size_t bytes, Time now) {
+void ConnectionTable::take_held(Id id, std::size_t bytes, Time now) {
     if (bytes == 0) return;
     Connection& connection = connections_.at(id);
     Origin& origin = connection.origin->second;
     origin.readers.erase({connection.took_at, id});
-    connection.unread -= bytes;
-    origin.unread -= bytes;
-    unread_ -= bytes;
-    if (connection.unread == 0) return;
+    connection.held -= bytes;
+    origin.held -= bytes;
+    held_ -= bytes;
+    if (connection.held == 0) return;
     connection.took_at = now;
     origin.readers.emplace(now, id);
 }
@@ -78,13 +78,12 @@ void ConnectionTable::take_unread(Id id, std::size_t bytes, Time now) {
 std::optional<ConnectionTable::Id> ConnectionTable::find_slow(Id added, Time before) const {
     const auto& [name, origin] = *connections_.at(added).origin;
     std::optional<std::pair<Time, Id>> slowest;
-    if (unread_ > bounds_.unread) {
+    if (held_ > bounds_.held) {
         for (const auto& [other, each] : origins_) {
             if (each.readers.empty()) continue;
             if (!slowest || *each.readers.begin() < *slowest) slowest = *each.readers.begin();
         }
-    } else if (!name.empty() && origin.unread > bounds_.unread_of_origin &&
-               origin.readers.size() > 1) {
+    } else if (!name.empty() && origin.held > bounds_.held_of_origin && origin.readers.size() > 1) {
         slowest = *origin.readers.begin();
     }
     if (!slowest || slowest->first > before) return std::nullopt;

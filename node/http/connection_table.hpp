@@ -27,8 +27,8 @@ class ConnectionTable : base::Pinned {
     struct Bounds {
         std::size_t connections = SIZE_MAX;
         std::size_t connections_of_origin = SIZE_MAX;
-        std::size_t unread = SIZE_MAX;  // Bytes.
-        std::size_t unread_of_origin = SIZE_MAX;
+        std::size_t held = SIZE_MAX;  // Bytes.
+        std::size_t held_of_origin = SIZE_MAX;
     };
 
     explicit ConnectionTable(const Bounds& bounds) : bounds_(bounds) {}
@@ -45,9 +45,10 @@ class ConnectionTable : base::Pinned {
     // one that has been so for longest. Nothing: none is idle.
     [[nodiscard]] std::optional<Id> find_to_close() const;
 
-    // Bytes on their way to this connection; it has taken some of them.
-    void add_unread(Id id, std::size_t bytes, Time now);
-    void take_unread(Id id, std::size_t bytes, Time now);
+    // Bytes that are held for this connection: of its request, from their arrival until it is
+    // answered, and of answers that it has not taken. Some are no longer.
+    void add_held(Id id, std::size_t bytes, Time now);
+    void take_held(Id id, std::size_t bytes, Time now);
     // Nothing: there are not too many, or all that have any took some after `before`. Else of all,
     // or, where it is this origin that has too many, of its own the one that has taken none for
     // longest. One that is alone in its origin may have more than that.
@@ -57,19 +58,20 @@ class ConnectionTable : base::Pinned {
   private:
     struct Origin {
         std::size_t count = 0;
-        std::size_t unread = 0;
+        std::size_t held = 0;
         std::set<std::pair<Time, Id>> idle;
-        std::set<std::pair<Time, Id>> readers;  // By when they took some; those with unread bytes.
+        std::set<std::pair<Time, Id>>
+            readers;  // By when they took some; those for whom bytes are held.
     };
     struct Connection {
         std::map<std::string, Origin>::iterator origin;
         std::optional<Time> idle_since;
-        std::size_t unread = 0;
+        std::size_t held = 0;
         Time took_at;
     };
 
     Bounds bounds_;
-    std::size_t unread_ = 0;
+    std::size_t held_ = 0;
     Id next_ = 0;
     std::map<std::string, Origin> origins_;
     std::unordered_map<Id, Connection> connections_;

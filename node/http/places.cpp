@@ -45,13 +45,13 @@ void Places::set_idle(Id id) {
     table_.set_idle(id, std::chrono::steady_clock::now());
 }
 
-void Places::add_unread(Id id, std::size_t bytes) {
+void Places::add_held(Id id, std::size_t bytes) {
     if (bytes == 0) return;
     Close close;
     {
         const std::scoped_lock lock(mutex_);
         const auto now = std::chrono::steady_clock::now();
-        table_.add_unread(id, bytes, now);
+        table_.add_held(id, bytes, now);
         const auto slow = table_.find_slow(id, now - slow_after_);
         if (!slow || !asked_.insert(*slow).second) return;
         close = closes_.at(*slow);
@@ -60,9 +60,9 @@ void Places::add_unread(Id id, std::size_t bytes) {
     close(true);
 }
 
-void Places::take_unread(Id id, std::size_t bytes) {
+void Places::take_held(Id id, std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
-    table_.take_unread(id, bytes, std::chrono::steady_clock::now());
+    table_.take_held(id, bytes, std::chrono::steady_clock::now());
 }
 
 void Places::leave(Id id) {

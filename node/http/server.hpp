@@ -69,10 +69,11 @@ struct Options {
     std::size_t connections_max = 2'048;
     std::size_t connections_of_address_max = 64;  // More are closed. Of IPv6 a /64 is one.
     std::size_t bytes_in_flight_max = std::size_t{512} << 20;  // Bodies and answers: 503.
-    // Bytes of answers and messages that were not taken yet. Above them the slowest reader is
-    // closed, if it has taken none for so long.
-    std::size_t unread_max = std::size_t{256} << 20;
-    std::size_t unread_of_address_max = std::size_t{16} << 20;
+    // Bytes of requests, from their arrival until they are answered, and of answers and messages
+    // that were not taken yet. Above them the slowest connection is closed, if its first byte came,
+    // or it took some, so long ago.
+    std::size_t held_max = std::size_t{256} << 20;
+    std::size_t held_of_address_max = std::size_t{16} << 20;
     std::chrono::milliseconds slow_after{2'000};
     unsigned requests_per_second_max = 0;  // Of one address, bursts of twice that: 429. 0: none.
     bool limits_local = false;  // Whether what holds for one address also holds for loopback.
@@ -104,7 +105,7 @@ struct Counters {
     std::uint64_t connections = 0;          // Open now.
     std::uint64_t refused_connections = 0;  // By connections_of_address_max.
     std::uint64_t closed_idle = 0;          // To make room.
-    std::uint64_t closed_slow = 0;          // By unread_max and unread_of_address_max.
+    std::uint64_t closed_slow = 0;          // By held_max and held_of_address_max.
     std::uint64_t refused_rate = 0;
     std::uint64_t bytes_in_flight = 0;
 };

@@ -52,8 +52,8 @@ class Places : base::Pinned {
         : slow_after_(options.slow_after),
           table_({.connections = options.connections_max,
                   .connections_of_origin = options.connections_of_address_max,
-                  .unread = options.unread_max,
-                  .unread_of_origin = options.unread_of_address_max}) {}
+                  .held = options.held_max,
+                  .held_of_origin = options.held_of_address_max}) {}
 
     // Whether there is a place. If not, the longest idle connection is asked to end, one at a time.
     [[nodiscard]] bool make_room();
@@ -62,9 +62,9 @@ class Places : base::Pinned {
     void set_close(Id id, Close close);
     void set_busy(Id id);
     void set_idle(Id id);
-    // See ConnectionTable. Where too much is unread then, the slowest reader ends.
-    void add_unread(Id id, std::size_t bytes);
-    void take_unread(Id id, std::size_t bytes);
+    // See ConnectionTable. Where too much is held then, the slowest ends.
+    void add_held(Id id, std::size_t bytes);
+    void take_held(Id id, std::size_t bytes);
     void leave(Id id);
 
     [[nodiscard]] std::size_t count() const;

@@ -22,7 +22,7 @@ bool SocketQueue::send(std::string message, bool binary) {
             return false;
         }
         bytes_ += message.size();
-        place_->add_unread(message.size());
+        place_->add_held(message.size());
         messages_.push_back({std::move(message), binary});
     }
     wake_writer();
@@ -55,7 +55,7 @@ std::optional<SocketQueue::Message> SocketQueue::take() {
 bool SocketQueue::written(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
     bytes_ -= bytes;
-    if (place_ != nullptr) place_->take_unread(bytes);
+    if (place_ != nullptr) place_->take_held(bytes);
     if (!was_refused_ || bytes_ > bytes_max_ / 2) return false;
     was_refused_ = false;
     return true;

@@ -57,37 +57,37 @@ TEST_CASE("the longest idle one of the origin with the most goes first") {
 }
 
 TEST_CASE("who has just taken some is not slow") {
-    ConnectionTable table({.unread = 100});
+    ConnectionTable table({.held = 100});
     const auto first = table.add("a");
-    table.add_unread(first, 101, at(5));
+    table.add_held(first, 101, at(5));
     CHECK_FALSE(table.find_slow(first, at(4)).has_value());
     CHECK(table.find_slow(first, at(5)) == first);
 }
 
 TEST_CASE("who takes its answers slowest goes, of the origin that has too much or of all") {
-    ConnectionTable table({.unread = 1'000, .unread_of_origin = 100});
+    ConnectionTable table({.held = 1'000, .held_of_origin = 100});
     const auto first = table.add("a");
     const auto second = table.add("a");
     const auto other = table.add("b");
     const auto local = table.add("");
-    table.add_unread(first, 500, at(1));
+    table.add_held(first, 500, at(1));
     // Alone it may have more than its origin.
     CHECK_FALSE(table.find_slow(first, at(9)).has_value());
-    table.add_unread(second, 10, at(2));
+    table.add_held(second, 10, at(2));
     CHECK(table.find_slow(second, at(9)) == first);
     CHECK_FALSE(table.find_slow(other, at(9)).has_value());
-    table.take_unread(first, 100, at(3));
+    table.take_held(first, 100, at(3));
     CHECK(table.find_slow(first, at(9)) == second);
-    table.take_unread(first, 400, at(4));
+    table.take_held(first, 400, at(4));
     CHECK_FALSE(table.find_slow(second, at(9)).has_value());
     // Who has no origin has no bound but that of all.
-    table.add_unread(local, 900, at(5));
+    table.add_held(local, 900, at(5));
     CHECK_FALSE(table.find_slow(local, at(9)).has_value());
-    table.add_unread(other, 91, at(6));
+    table.add_held(other, 91, at(6));
     CHECK(table.find_slow(other, at(9)) == second);
     table.remove(second);
     CHECK_FALSE(table.find_slow(other, at(9)).has_value());
-    table.add_unread(other, 10, at(7));
+    table.add_held(other, 10, at(7));
     CHECK(table.find_slow(other, at(9)) == local);
     for (const auto id : {first, other, local})
         table.remove(id);

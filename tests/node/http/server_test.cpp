@@ -357,7 +357,7 @@ TEST_CASE("of readers that are slow the slowest is closed when they have too muc
     router.add("/big", {.handler = [](const http::Request&, const http::Reply& reply) {
                    reply({.body = std::string(std::size_t{24} << 20, 'x')});
                }});
-    Running running({.unread_max = std::size_t{32} << 20, .slow_after = 0ms}, std::move(router));
+    Running running({.held_max = std::size_t{32} << 20, .slow_after = 0ms}, std::move(router));
     auto first = running.client();
     first.write(request("GET", "/big"));
     CHECK(soon([&] { return running.server().counters().bytes_in_flight >= 24U << 20U; }));
@@ -365,6 +365,19 @@ TEST_CASE("of readers that are slow the slowest is closed when they have too muc
     CHECK(second.ask(request("GET", "/big")).body().size() == 24U << 20U);
     CHECK(running.server().counters().closed_slow >= 1);
     CHECK(first.read().result_int() == 0);
+}
+
+TEST_CASE("of bodies that do not end the oldest is closed when they are too much") {
+    Running running({.held_max = std::size_t{1} << 20, .slow_after = 0ms});
+    const std::string body(std::size_t{3} << 18, 'x');
+    const std::string whole = request("POST", "/echo", body);
+    std::array<TcpClient, 2> clients{running.client(), running.client()};
+    for (TcpClient& client : clients)
+        client.write(std::string_view(whole).substr(0, whole.size() - 1));
+    CHECK(soon([&] { return std::ranges::any_of(clients, &TcpClient::is_closed_already); }));
+    CHECK(running.server().counters().closed_slow == 1);
+    const bool is_first = clients[0].is_closed_already();
+    CHECK(clients[is_first ? 1 : 0].ask("x").body() == body);
 }
 
 TEST_CASE("what comes over TCP keeps nobody waiting on a Unix socket") {

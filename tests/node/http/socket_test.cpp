@@ -143,8 +143,8 @@ TEST_CASE("a page of another origin gets no WebSocket, unless its origin is allo
     CHECK_FALSE(WebSocket(any.address(), "/stream", "https://evil.example").error);
 }
 
-TEST_CASE("a WebSocket whose reader is the slowest ends when too much is unread") {
-    Running running({.unread_max = std::size_t{8} << 20, .slow_after = 0ms});
+TEST_CASE("a WebSocket whose reader is the slowest ends when too much is held") {
+    Running running({.held_max = std::size_t{8} << 20, .slow_after = 0ms});
     WebSocket client(running.address());
     client.write("hello");
     CHECK(client.read() == "echo hello");
