@@ -20,7 +20,10 @@ constexpr std::chrono::milliseconds kTick{100};
 // Of ticks: after a longer time this thread was away, and clients may have sent what was not read.
 constexpr std::chrono::milliseconds kAway{1'000};
 constexpr std::chrono::milliseconds kWriteTurn{2};
-constexpr std::uint64_t kComplaintsMax = 10;  // Lines of the log in a second.
+// Lines of the log for a cause,
+constexpr std::uint64_t kComplaintsMax = 10;
+// in so long.
+constexpr auto kComplaintsEvery = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -194,7 +197,8 @@ void KafkaListener::accept(Listening& listening) {
             if (is_stopping_) return;
             if (error) {
                 // Out of descriptors, most likely; at once again would be a busy loop.
-                if (may_complain()) log_.warn("cannot accept clients error={}", error.message());
+                if (may_complain(Cause::refused))
+                    log_.warn("cannot accept clients error={}", error.message());
                 failed_.push_back(&listening);
                 return;
             }
@@ -215,7 +219,7 @@ void KafkaListener::take_socket(const Listening& listening, Connection::Socket s
                     .is_tls = listening.is_tls};
     if (const std::string reason = why_not(peer.address); !reason.empty()) {
         ++counters_.refused;
-        if (may_complain()) {
+        if (may_complain(Cause::refused)) {
             log_.warn("client refused address={} reason={}", peer.address, reason);
         }
         return;
@@ -272,11 +276,11 @@ void KafkaListener::on_ended(Connection& connection, const std::string& reason) 
     const ClientPeer& peer = connection.peer();
     ended_.push_back(connection.id());
     --counters_.connections;
-    logins_.erase(connection.id());
+    const bool was_stranger = logins_.erase(connection.id()) != 0;
     const auto found = by_address_.find(peer.address);
     if (--found->second == 0) by_address_.erase(found);
     if (connection.was_open()) events_.emplace_back(Closed{connection.id()});
-    if (may_complain()) {
+    if (may_complain(was_stranger ? Cause::gone_before_login : Cause::gone)) {
         log_.info("client gone connection={} address={} listener={} reason={}",
                   connection.id(),
                   peer.address,
@@ -286,16 +290,17 @@ void KafkaListener::on_ended(Connection& connection, const std::string& reason) 
 }
 
 // Clients must not fill the log.
-bool KafkaListener::may_complain() {
+bool KafkaListener::may_complain(Cause cause) {
+    Complaints& complaints = complaints_.at(static_cast<std::size_t>(cause));
     const Clock::time_point now = Clock::now();
-    if (now - complaints_since_ >= std::chrono::seconds(1)) {
-        if (complaints_ > kComplaintsMax) {
-            log_.warn("more clients are gone or refused skipped={}", complaints_ - kComplaintsMax);
+    if (now - complaints.since >= kComplaintsEvery) {
+        if (complaints.count > kComplaintsMax) {
+            log_.warn("more clients are gone or refused skipped={}",
+                      complaints.count - kComplaintsMax);
         }
-        complaints_ = 0;
-        complaints_since_ = now;
+        complaints = {.count = 0, .since = now};
     }
-    return ++complaints_ <= kComplaintsMax;
+    return ++complaints.count <= kComplaintsMax;
 }
 
 }  // namespace bps

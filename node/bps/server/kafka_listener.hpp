@@ -11,6 +11,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -95,6 +96,12 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
         std::string address;  // As configured.
         bool is_tls = false;
     };
+    // Of lines of the log that clients bring about.
+    enum class Cause : std::uint8_t { refused, gone_before_login, gone };
+    struct Complaints {
+        std::uint64_t count = 0;
+        std::chrono::steady_clock::time_point since{};
+    };
     struct Opened {
         std::uint64_t connection = 0;
         ClientPeer peer;
@@ -124,8 +131,8 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
     void resume_starved();
     void tick();
     [[nodiscard]] Connection* find(std::uint64_t id);
-    // Whether a line about clients may still be written in this second.
-    [[nodiscard]] bool may_complain();
+    // Whether a line of the log may still be written for it.
+    [[nodiscard]] bool may_complain(Cause cause);
 
     const ListenerOptions options_;
     RecordFiles& files_;
@@ -149,9 +156,8 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
     std::deque<std::uint64_t> answered_;  // Those that have answers to write.
     std::vector<std::uint64_t> starved_;
     std::vector<std::uint64_t> ended_;
-    std::vector<Event> events_;  // For deliver().
-    std::uint64_t complaints_ = 0;
-    std::chrono::steady_clock::time_point complaints_since_{};
+    std::vector<Event> events_;             // For deliver().
+    std::array<Complaints, 3> complaints_;  // By Cause.
 };
 
 }  // namespace bps
